@@ -1,0 +1,130 @@
+/**
+ * Sessions as JSONL files, for Node and whatever else has `node:fs`.
+ *
+ * `<root>/cwd-<first 12 hex digits of sha256(cwd)>/<id>.jsonl`, or `<root>/_no-cwd/<id>.jsonl`, ids as `encodeSegment`
+ * writes them. A directory that can only be read can be listed and read; nothing is written before there is something
+ * to append or to repair.
+ */
+
+import { createHash } from 'node:crypto';
+import * as nodeFs from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { SessionId } from '../events.js';
+import type { EventBatch, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
+import { ambiguous, storageError } from './faults.js';
+import { type JsonlFs, LogFiles, hasCode } from './jsonl-files.js';
+import { Gate, KeyedQueue } from './queues.js';
+import { encodeSegment } from './segments.js';
+
+export { attach } from './coordinator.js';
+export type { JsonlFile, JsonlFs } from './jsonl-files.js';
+
+/** Where to keep the files. */
+export interface JsonlOptions {
+  /** Directory that holds them all; made with the first write. */
+  readonly root: string;
+  /** File operations to use in place of `node:fs/promises`. */
+  readonly fs?: JsonlFs | undefined;
+}
+
+/** Storage in JSONL files under a directory. */
+export function jsonl(options: JsonlOptions | string): StorageBackend {
+  return new JsonlBackend(typeof options === 'string' ? { root: options } : options);
+}
+
+const NO_CWD = '_no-cwd';
+const SUFFIX = '.jsonl';
+
+// Two backends of one process may look at one file: their operations on it take turns, whoever made them.
+const turns = new KeyedQueue();
+
+// A store can have more sessions than a process may open files.
+const OPEN_FILES = 64;
+
+class JsonlBackend implements StorageBackend {
+  readonly #root: string;
+  readonly #fs: JsonlFs;
+  readonly #files: LogFiles;
+  readonly #gate = new Gate(OPEN_FILES);
+
+  constructor({ root, fs = nodeFs }: JsonlOptions) {
+    // Fixed now: the process may change its directory later.
+    this.#root = resolve(root);
+    this.#fs = fs;
+    this.#files = new LogFiles(fs, this.#root);
+  }
+
+  async loadStored({ id, cwd }: StoredQuery): Promise<StoredLog | undefined> {
+    const name = encodeSegment(id) + SUFFIX;
+    const directories = cwd === undefined ? await this.#directories() : [directoryOf(cwd)];
+    const paths = directories.map((directory) => join(this.#root, directory, name));
+    const found = [];
+    for (const path of paths) if (await this.#files.exists(path)) found.push(path);
+    if (found.length > 1) throw ambiguous(id, found);
+    return found[0] === undefined ? undefined : { location: found[0], chunks: this.#chunks(id, found[0]) };
+  }
+
+  async *#chunks(id: SessionId, path: string): AsyncGenerator<Uint8Array> {
+    const leave = await this.#gate.enter();
+    try {
+      yield* this.#files.read(path);
+    } catch (error) {
+      throw storageError(error, id, path);
+    } finally {
+      leave();
+    }
+  }
+
+  async appendBatch(batch: EventBatch): Promise<StoredPosition> {
+    const { id, cwd, position } = batch;
+    const path = batch.location ?? join(this.#root, directoryOf(cwd), encodeSegment(id) + SUFFIX);
+    try {
+      return await turns.run(path, () => this.#gate.run(() => (position ? this.#files.append(path, batch, position) : this.#files.create(path, batch))));
+    } catch (error) {
+      throw storageError(error, id, path);
+    }
+  }
+
+  commitRepair(batch: EventBatch): Promise<StoredPosition> {
+    return this.appendBatch(batch);
+  }
+
+  async *list(): AsyncGenerator<StoredHeader> {
+    for (const directory of await this.#directories()) {
+      const path = join(this.#root, directory);
+      let names: readonly string[];
+      try {
+        names = await this.#fs.readdir(path);
+      } catch (error) {
+        yield { location: path, error };
+        continue;
+      }
+      // A name with a leading dot is a file that was being made.
+      const logs = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.')).sort();
+      for (let at = 0; at < logs.length; at += OPEN_FILES) {
+        yield* await Promise.all(logs.slice(at, at + OPEN_FILES).map((name) => this.#head(join(path, name))));
+      }
+    }
+  }
+
+  async #head(path: string): Promise<StoredHeader> {
+    try {
+      return { location: path, head: await this.#gate.run(() => this.#files.head(path)) };
+    } catch (error) {
+      return { location: path, error };
+    }
+  }
+
+  async #directories(): Promise<string[]> {
+    try {
+      return (await this.#fs.readdir(this.#root)).filter((name) => name === NO_CWD || /^cwd-[0-9a-f]{12}$/.test(name)).sort();
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  }
+}
+
+function directoryOf(cwd: string | null | undefined): string {
+  return cwd == null ? NO_CWD : `cwd-${createHash('sha256').update(cwd).digest('hex').slice(0, 12)}`;
+}

@@ -1,0 +1,229 @@
+/**
+ * Brings one session's events into storage.
+ *
+ * Invariants: events reach the backend in order and once; at most one operation runs at a time; what is not durable is
+ * kept here, or can be read from the live session, until it is.
+ */
+
+import type { PalimpsestError } from '../errors.js';
+import type { SessionId } from '../events.js';
+import type { Session } from '../session.js';
+import type { EventBatch, StorageBackend, StoredPosition } from './backend.js';
+import { LineMeter, beginsWith } from './bytes.js';
+import { collision, storageError } from './faults.js';
+
+/** How well a session is saved. `durableSeq` is the last event that is durable, -1 when none is. */
+export type SaveState =
+  | { readonly status: 'durable'; readonly durableSeq: number }
+  | { readonly status: 'pending'; readonly durableSeq: number }
+  | { readonly status: 'failing'; readonly durableSeq: number; readonly error: PalimpsestError };
+
+/** Timers of the host; replaced in tests. */
+export interface Timers {
+  setTimeout(callback: () => void, ms: number): unknown;
+  clearTimeout(timer: unknown): void;
+}
+
+/** What a writer shares with its coordinator. */
+export interface WriterContext {
+  readonly backend: StorageBackend;
+  readonly timers: Timers;
+  /** Milliseconds from the first pending event to the write that nobody has asked for. */
+  readonly flushWindow: number;
+  stateChanged(writer: SessionWriter): void;
+  /** A write that nobody waits for has failed, after the one before it had succeeded. */
+  failed(writer: SessionWriter, error: unknown): void;
+}
+
+/** Where a session's storage stands when its writer is made. */
+export type Origin =
+  /** The session is new: whatever is stored under its id is another's. */
+  | { readonly kind: 'new' }
+  /** The session was live before anybody listened: what is stored may be its own beginning. */
+  | { readonly kind: 'adopted' }
+  /** The session was read from storage. */
+  | { readonly kind: 'loaded'; readonly position: StoredPosition; readonly location: string };
+
+// A few hundred events at a time: an inherited prefix of any length is never one array.
+const SLICE = 256;
+
+export class SessionWriter {
+  readonly id: SessionId;
+  readonly session: Session;
+  readonly #context: WriterContext;
+  readonly #header: Uint8Array;
+  readonly #cwd: string | undefined;
+
+  #origin: Origin['kind'];
+  #location: string | undefined;
+  #position: StoredPosition | undefined;
+  /** Events before this seq are durable. */
+  #durable = 0;
+  /** Events from here on are in `#chunks`; those between `#durable` and here are read from the session when needed. */
+  #chunksFrom: number;
+  #next: number;
+  readonly #chunks = new Map<number, { readonly count: number; readonly bytes: Uint8Array }>();
+
+  #queue: Promise<void> = Promise.resolve();
+  #timer: unknown;
+  #error: PalimpsestError | undefined;
+  #retry = false;
+
+  constructor(session: Session, origin: Origin, context: WriterContext) {
+    this.id = session.id;
+    this.session = session;
+    this.#context = context;
+    this.#header = session.headerLine();
+    this.#cwd = session.header.cwd;
+    this.#origin = origin.kind;
+    if (origin.kind === 'loaded') {
+      this.#position = origin.position;
+      this.#location = origin.location;
+      this.#durable = origin.position.seq;
+    }
+    this.#next = this.#chunksFrom = session.seq;
+    if (this.pending) this.#arm();
+  }
+
+  get pending(): boolean {
+    return this.#durable < this.#next;
+  }
+
+  /** True when the storage holds this session's log. */
+  get stored(): boolean {
+    return this.#position !== undefined;
+  }
+
+  /** True when no retry can help: what is stored is another's, or was changed by another. */
+  get hopeless(): boolean {
+    return this.#error?.code === 'SESSION_COLLISION' || this.#error?.code === 'WRITE_CONFLICT';
+  }
+
+  get state(): SaveState {
+    const durableSeq = this.#durable - 1;
+    if (this.#error) return { status: 'failing', durableSeq, error: this.#error };
+    return { status: this.pending ? 'pending' : 'durable', durableSeq };
+  }
+
+  /** Takes the next events. */
+  push(firstSeq: number, count: number, bytes: Uint8Array): void {
+    const end = firstSeq + count;
+    if (end <= this.#next) return;
+    const wasPending = this.pending;
+    // Bytes that do not continue what is known here (the session was out of the store for a while) are read anew.
+    const fits = firstSeq === this.#next;
+    this.#chunks.set(this.#next, { count: end - this.#next, bytes: fits ? bytes : this.session.jsonl(this.#next, end) });
+    this.#next = end;
+    this.#arm();
+    if (!wasPending) this.#context.stateChanged(this);
+  }
+
+  /** Catches up with a session that may have grown while nobody listened. */
+  resume(): void {
+    const { seq } = this.session;
+    if (seq > this.#next) this.push(this.#next, seq - this.#next, this.session.jsonl(this.#next, seq));
+  }
+
+  /** The session leaves the store and may be freed: what is still to be read from it is copied. */
+  leave(): void {
+    for (let seq = this.#durable; seq < this.#chunksFrom; seq += SLICE) {
+      const end = Math.min(seq + SLICE, this.#chunksFrom);
+      this.#chunks.set(seq, { count: end - seq, bytes: this.session.jsonl(seq, end) });
+    }
+    this.#chunksFrom = Math.min(this.#chunksFrom, this.#durable);
+  }
+
+  /** Resolves once all that is known now is durable; rejects with the failure, and keeps everything for the next call. */
+  flush(): Promise<void> {
+    this.disarm();
+    const target = this.#next;
+    const run = this.#queue.then(() => (this.#durable < target ? this.#write() : undefined));
+    this.#queue = run.catch(() => undefined);
+    return run;
+  }
+
+  /** Writes what is pending without anybody waiting for it. */
+  flushLater(): void {
+    const wasFailing = this.#error !== undefined;
+    this.flush().catch((error: unknown) => {
+      if (!wasFailing) this.#context.failed(this, error);
+    });
+  }
+
+  disarm(): void {
+    this.#context.timers.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#context.timers.setTimeout(() => {
+      this.#timer = undefined;
+      this.flushLater();
+    }, this.#context.flushWindow);
+  }
+
+  async #write(): Promise<void> {
+    try {
+      if (this.#origin === 'adopted') await this.#recognise();
+      const to = this.#next;
+      if (this.#durable < to) {
+        this.#position = await this.#context.backend.appendBatch(this.#batch(this.#durable, to));
+        this.#advance(to);
+      }
+      this.#origin = 'loaded';
+      this.#retry = false;
+      this.#error = undefined;
+    } catch (error) {
+      this.#retry = true;
+      this.#error = storageError(error, this.id);
+      throw this.#error;
+    } finally {
+      this.#context.stateChanged(this);
+    }
+  }
+
+  #batch(from: number, to: number): EventBatch {
+    const lines = { [Symbol.iterator]: () => this.#lines(from, to) };
+    const { id } = this;
+    return { id, cwd: this.#cwd, location: this.#location, position: this.#position, header: this.#header, count: to - from, lines, retry: this.#retry };
+  }
+
+  *#lines(from: number, to: number): Generator<Uint8Array, void, undefined> {
+    for (let seq = from; seq < to; ) {
+      const chunk = this.#chunks.get(seq);
+      if (chunk) {
+        yield chunk.bytes;
+        seq += chunk.count;
+      } else {
+        const end = Math.min(seq + SLICE, this.#chunksFrom);
+        yield this.session.jsonl(seq, end);
+        seq = end;
+      }
+    }
+  }
+
+  #advance(to: number): void {
+    this.#durable = to;
+    for (const seq of this.#chunks.keys()) if (seq < to) this.#chunks.delete(seq);
+    this.#chunksFrom = Math.max(this.#chunksFrom, to);
+  }
+
+  /** The session was live before it was persisted: a stored log is its own when it is byte for byte its beginning. */
+  async #recognise(): Promise<void> {
+    const stored = await this.#context.backend.loadStored({ id: this.id, cwd: this.#cwd ?? null });
+    if (stored) {
+      const meter = new LineMeter();
+      const isOwn = await beginsWith(this.#log(), meter.over(stored.chunks));
+      if (!isOwn || meter.lines === 0) throw collision(this.id, stored.location);
+      this.#position = { seq: meter.lines - 1, bytes: meter.bytes, torn: meter.rest };
+      this.#location = stored.location;
+      this.#advance(this.#position.seq);
+    }
+    this.#origin = stored ? 'loaded' : 'new';
+  }
+
+  *#log(): Generator<Uint8Array, void, undefined> {
+    yield this.#header;
+    yield* this.#lines(0, this.#next);
+  }
+}

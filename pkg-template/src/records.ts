@@ -1,0 +1,133 @@
+/**
+ * Batches of event records on their way to the core.
+ *
+ * One crossing into wasm costs as much as writing a small event, so log-only events wait in the scratch area and cross
+ * together. The area holds one session's records at a time; another session's append sends them off first.
+ * The form of a record is described in `src/wasm/scratch.rs`.
+ */
+
+import { encode } from './encode.js';
+import { PalimpsestError } from './errors.js';
+import type { SurfaceIntent, SurfaceOp } from './events.js';
+import { pending, release, reserve, setPending, words } from './scratch.js';
+
+const HEAD = 40;
+const NO_SOURCES = 0xffffffff;
+
+/** Pending bytes at which a batch crosses. */
+const FULL = 1 << 16;
+
+/** Where a batch goes. */
+export interface Batch {
+  /** Appends the records in the first `used` bytes of the scratch area. */
+  commit(used: number): void;
+}
+
+let owner: Batch | undefined;
+
+/** Frozen surface fields, read once from what the caller gave. */
+export interface FrozenIntent {
+  surfaceOp?: SurfaceOp;
+  sourceEventSeqs?: readonly number[];
+}
+
+/**
+ * Writes an event behind the pending ones.
+ * @param type the type's name when `kind` is 0, else unused
+ * @returns the frozen snapshot of `data`; after a throw the batch is as it was
+ */
+export function addRecord(batch: Batch, kind: number, type: string, time: number, data: unknown, intent: FrozenIntent | undefined): unknown {
+  if (owner !== batch) {
+    sendRecords();
+    owner = batch;
+  }
+  const start = pending;
+  const sources = intent?.sourceEventSeqs;
+  const op = intent?.surfaceOp;
+  let at = start + HEAD;
+  reserve(at + (sources?.length ?? 0) * 4 + 8);
+  if (sources !== undefined) {
+    for (const source of sources) {
+      words.setUint32(at, source, true);
+      at += 4;
+    }
+  }
+  let typeLength = 0;
+  if (kind === 0) {
+    const end = encode(type, at, 'type').end;
+    typeLength = end - at;
+    at = end;
+  }
+  const { value, end } = encode(data, at, 'data');
+  const size = (end - start + 7) & ~7;
+  reserve(start + size);
+  words.setUint32(start, size, true);
+  words.setUint32(start + 4, kind, true);
+  words.setFloat64(start + 8, time, true);
+  words.setUint32(start + 16, op === undefined ? 0 : op === 'append' ? 1 : 2, true);
+  if (op !== undefined && op !== 'append') {
+    words.setUint32(start + 20, op.start, true);
+    words.setUint32(start + 24, op.end, true);
+  }
+  words.setUint32(start + 28, sources === undefined ? NO_SOURCES : sources.length, true);
+  words.setUint32(start + 32, typeLength, true);
+  words.setUint32(start + 36, end - at, true);
+  setPending(start + size);
+  return value;
+}
+
+/** Sends the pending records to the core: those of `batch`, or whosever they are. */
+export function sendRecords(batch: Batch | undefined = owner): void {
+  if (pending === 0 || batch === undefined || batch !== owner) return;
+  const length = pending;
+  setPending(0);
+  try {
+    batch.commit(length);
+  } finally {
+    release();
+  }
+}
+
+/** Sends the pending records once they are many. */
+export function sendIfFull(): void {
+  if (pending >= FULL) sendRecords();
+}
+
+/** Forgets pending records of a session that is going away. */
+export function dropRecords(batch: Batch): void {
+  if (owner !== batch) return;
+  owner = undefined;
+  setPending(0);
+}
+
+const isSeq = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < NO_SOURCES;
+
+/**
+ * Reads an intent once and freezes it.
+ * @throws PalimpsestError `INVALID_SURFACE_OP` or `INVALID_SOURCES` where it has not even the right shape
+ */
+export function freezeIntent(intent: SurfaceIntent | undefined, session: string, seq: number): FrozenIntent | undefined {
+  if (intent === undefined || intent === null) return undefined;
+  const frozen: FrozenIntent = {};
+  const { surfaceOp, sourceEventSeqs } = intent as Partial<SurfaceIntent>;
+  const where = `session ${JSON.stringify(session)}, seq ${seq}`;
+  if (sourceEventSeqs !== undefined) {
+    const sources: unknown = Array.isArray(sourceEventSeqs) ? [...sourceEventSeqs] : undefined;
+    if (!Array.isArray(sources) || !sources.every(isSeq)) {
+      throw new PalimpsestError('INVALID_SOURCES', `${where}, sourceEventSeqs: it must be an array of seqs of earlier events`, { session, seq, path: 'sourceEventSeqs' });
+    }
+    frozen.sourceEventSeqs = Object.freeze(sources);
+  }
+  if (surfaceOp !== undefined) {
+    if (surfaceOp === 'append') {
+      frozen.surfaceOp = surfaceOp;
+    } else {
+      const { op, start, end } = (typeof surfaceOp === 'object' && surfaceOp !== null ? surfaceOp : {}) as { op?: unknown; start?: unknown; end?: unknown };
+      if (op !== 'replace' || !isSeq(start) || !isSeq(end)) {
+        throw new PalimpsestError('INVALID_SURFACE_OP', `${where}, surfaceOp: it must be 'append' or { op: 'replace', start, end } with two seqs`, { session, seq, path: 'surfaceOp' });
+      }
+      frozen.surfaceOp = Object.freeze({ op, start, end });
+    }
+  }
+  return frozen;
+}

@@ -1,0 +1,59 @@
+//! The projection of one surface event to the message the model sees, from text to text.
+
+use crate::event::Kind;
+use crate::json;
+
+/// Appends the message of an event as JSON text; false (and nothing appended) where there is none:
+/// an event that is not on the surface's list of types, or an assistant message without content.
+pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
+    let member = |name| json::get(data, name);
+    let content = member("content").unwrap_or(b"[]");
+    let role: &[u8] = if kind == Kind::AssistantMessage { b"assistant" } else { b"user" };
+    if !kind.is_surface() || (kind == Kind::AssistantMessage && json::items(content).next().is_none()) {
+        return false;
+    }
+    out.extend(b"{\"role\":\"");
+    out.extend(role);
+    out.extend(b"\",\"content\":");
+    match kind {
+        Kind::ToolResult => {
+            out.extend(b"[{\"type\":\"tool-result\"");
+            for (name, value) in
+                [("toolCallId", member("callId")), ("content", Some(content)), ("isError", member("isError"))]
+            {
+                if let Some(value) = value {
+                    out.extend(b",\"");
+                    out.extend(name.as_bytes());
+                    out.extend(b"\":");
+                    out.extend_from_slice(value);
+                }
+            }
+            out.extend(b"}]");
+        }
+        Kind::ContextMessage => wrapped("context", data, content, out),
+        Kind::SteeringMessage => wrapped("steering", data, content, out),
+        _ => out.extend_from_slice(content),
+    }
+    out.push(b'}');
+    true
+}
+
+/// `<tag source="KIND">`, the content, `</tag>`, the tags as text blocks of their own.
+fn wrapped(tag: &str, data: &[u8], content: &[u8], out: &mut Vec<u8>) {
+    let kind = json::get(data, "source").and_then(|source| json::get(source, "kind")).unwrap_or(b"\"\"");
+    // The tag quotes the kind as JSON, and then stands inside a JSON string itself.
+    let mut open = format!("<{tag} source=").into_bytes();
+    json::encode(&json::decode(kind), &mut open);
+    open.push(b'>');
+    out.extend(b"[{\"type\":\"text\",\"text\":");
+    json::encode(&open, out);
+    out.extend(b"}");
+    let inner = json::skip_space(content, 1)..content.len() - 1;
+    if json::items(content).next().is_some() {
+        out.push(b',');
+        out.extend_from_slice(content[inner].trim_ascii_end());
+    }
+    out.extend(b",{\"type\":\"text\",\"text\":\"</");
+    out.extend(tag.as_bytes());
+    out.extend(b">\"}]");
+}

@@ -1,0 +1,531 @@
+//! JSON as bytes: a one-pass validating scanner that finds spans, and the string forms of JSON.
+//!
+//! Nothing here builds a tree. A value is a [`Span`] of the text it stands in, so that it can be
+//! kept, moved and compared without being decoded: lone surrogates, big integers and key order
+//! survive because nobody looks at them.
+//!
+//! The grammar is RFC 8259, read exactly as `JSON.parse` reads UTF-8 text: unpaired `\uD83D`
+//! escapes and numbers of any size are accepted, raw control characters and ill-formed UTF-8 are not.
+
+use std::ops::Range;
+
+/// Byte range of a value in the text it was found in.
+pub type Span = Range<usize>;
+
+/// Where and why a text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Byte offset of the first byte that cannot stand where it does.
+    pub at: usize,
+    /// What was expected there.
+    pub expected: &'static str,
+}
+
+type Scan<T> = Result<T, SyntaxError>;
+
+fn fail<T>(at: usize, expected: &'static str) -> Scan<T> {
+    Err(SyntaxError { at, expected })
+}
+
+/// The first byte at or after `at` that is not JSON white space; `text.len()` at the end.
+#[inline]
+pub fn skip_space(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\r' | b'\n') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Checks that `text` is exactly one JSON value with optional white space around it; its span.
+pub fn whole(text: &[u8]) -> Scan<Span> {
+    let start = skip_space(text, 0);
+    let end = value(text, start)?;
+    let rest = skip_space(text, end);
+    if rest != text.len() {
+        return fail(rest, "the end of the text");
+    }
+    Ok(start..end)
+}
+
+/// Checks the value that starts at `at` and returns where it ends. Iterative: nesting costs one bit
+/// of heap per level beyond 64, so depth is bounded by the length of the text alone.
+pub fn value(text: &[u8], at: usize) -> Scan<usize> {
+    match text.get(at) {
+        Some(b'{' | b'[') => container(text, at),
+        _ => scalar(text, at),
+    }
+}
+
+/// Checks the string, number or literal that starts at `at` and returns where it ends.
+fn scalar(text: &[u8], at: usize) -> Scan<usize> {
+    match text.get(at) {
+        Some(b'"') => string(text, at),
+        Some(b'-' | b'0'..=b'9') => number(text, at),
+        Some(b't') => literal(text, at, b"true"),
+        Some(b'f') => literal(text, at, b"false"),
+        Some(b'n') => literal(text, at, b"null"),
+        _ => fail(at, "a value"),
+    }
+}
+
+fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Scan<usize> {
+    if text.get(at..at + word.len()) == Some(word) { Ok(at + word.len()) } else { fail(at, "true, false or null") }
+}
+
+fn digits(text: &[u8], mut at: usize) -> Scan<usize> {
+    let start = at;
+    while let Some(b'0'..=b'9') = text.get(at) {
+        at += 1;
+    }
+    if at == start { fail(at, "a digit") } else { Ok(at) }
+}
+
+fn number(text: &[u8], mut at: usize) -> Scan<usize> {
+    if text[at] == b'-' {
+        at += 1;
+    }
+    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(text, at)? };
+    if text.get(at) == Some(&b'.') {
+        at = digits(text, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        if let Some(b'+' | b'-') = text.get(at) {
+            at += 1;
+        }
+        at = digits(text, at)?;
+    }
+    Ok(at)
+}
+
+/// One bit per open container: set for an object.
+struct Nesting {
+    low: u64,
+    high: Vec<u64>,
+    depth: usize,
+}
+
+impl Nesting {
+    fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.high.push(self.low);
+        }
+        self.low = self.low << 1 | u64::from(object);
+        self.depth += 1;
+    }
+
+    /// Closes the innermost container; whether the one around it is an object.
+    fn pop(&mut self) -> bool {
+        self.depth -= 1;
+        self.low >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.low = self.high.pop().unwrap_or(0);
+        }
+        self.low & 1 == 1
+    }
+}
+
+fn container(text: &[u8], mut at: usize) -> Scan<usize> {
+    let mut open = Nesting { low: 0, high: Vec::new(), depth: 0 };
+    let mut object;
+    loop {
+        // `at` is where a value starts.
+        match text.get(at) {
+            Some(&c @ (b'{' | b'[')) => {
+                object = c == b'{';
+                open.push(object);
+                at = skip_space(text, at + 1);
+                let close = if object { b'}' } else { b']' };
+                if text.get(at) != Some(&close) {
+                    if object {
+                        at = key(text, at)?;
+                    }
+                    continue;
+                }
+            }
+            _ => {
+                at = scalar(text, at)?;
+                object = open.low & 1 == 1;
+                at = skip_space(text, at);
+                if text.get(at) == Some(&b',') {
+                    at = skip_space(text, at + 1);
+                    if object {
+                        at = key(text, at)?;
+                    }
+                    continue;
+                }
+            }
+        }
+        // A value has ended: close containers until a comma asks for the next one.
+        loop {
+            match text.get(at) {
+                Some(b',') => {
+                    at = skip_space(text, at + 1);
+                    if object {
+                        at = key(text, at)?;
+                    }
+                    break;
+                }
+                Some(b'}') if object => {}
+                Some(b']') if !object => {}
+                _ => return fail(at, if object { "',' or '}'" } else { "',' or ']'" }),
+            }
+            at += 1;
+            object = open.pop();
+            if open.depth == 0 {
+                return Ok(at);
+            }
+            at = skip_space(text, at);
+        }
+    }
+}
+
+/// Passes a key and its colon; where its value starts.
+#[inline]
+fn key(text: &[u8], at: usize) -> Scan<usize> {
+    if text.get(at) != Some(&b'"') {
+        return fail(at, "a key");
+    }
+    let end = skip_space(text, string(text, at)?);
+    if text.get(end) != Some(&b':') {
+        return fail(end, "':'");
+    }
+    Ok(skip_space(text, end + 1))
+}
+
+const LANE: usize = 16;
+
+/// True where a byte of a string needs a closer look: `"`, `\`, a control character, non-ASCII.
+#[inline(always)]
+fn special(b: u8) -> bool {
+    b < 0x20 || b == b'"' || b == b'\\' || b >= 0x80
+}
+
+/// Passes 16 bytes at a time while none is special. Written without a branch per byte so that the
+/// compiler makes one vector comparison of it (simd128 in wasm, SSE2 or NEON natively).
+#[inline(always)]
+fn skip_plain(text: &[u8], mut at: usize) -> usize {
+    while let Some(lane) = text.get(at..at + LANE) {
+        let mut hit = 0u8;
+        for &b in lane {
+            hit |= u8::from(special(b));
+        }
+        if hit != 0 {
+            break;
+        }
+        at += LANE;
+    }
+    at
+}
+
+/// Checks the string that starts at `at` (its quote) and returns where it ends (after its quote).
+#[inline]
+pub fn string(text: &[u8], at: usize) -> Scan<usize> {
+    let mut at = at + 1;
+    // Most strings of a log are shorter than a vector.
+    for _ in 0..8 {
+        match text.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(&b) if !special(b) => at += 1,
+            _ => break,
+        }
+    }
+    loop {
+        at = skip_plain(text, at);
+        match text.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at = escape(text, at)?,
+            Some(&b) if b >= 0x80 => at = non_ascii(text, at)?,
+            Some(&b) if b >= 0x20 => at += 1,
+            Some(_) => return fail(at, "an escaped control character"),
+            None => return fail(at, "'\"'"),
+        }
+    }
+}
+
+#[inline]
+fn escape(text: &[u8], at: usize) -> Scan<usize> {
+    match text.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => {
+            for i in at + 2..at + 6 {
+                if !text.get(i).is_some_and(u8::is_ascii_hexdigit) {
+                    return fail(i, "a hexadecimal digit");
+                }
+            }
+            Ok(at + 6)
+        }
+        _ => fail(at + 1, "an escape"),
+    }
+}
+
+/// Passes a run of well-formed UTF-8 sequences (Unicode 15, table 3-7).
+fn non_ascii(text: &[u8], mut at: usize) -> Scan<usize> {
+    const WHAT: &str = "well-formed UTF-8";
+    let next = |i: usize| text.get(i).copied().unwrap_or(0);
+    let tail = |i: usize| next(i) & 0xC0 == 0x80;
+    loop {
+        let b = next(at);
+        let (len, ok) = match b {
+            0xC2..=0xDF => (2, true),
+            0xE0 => (3, next(at + 1) >= 0xA0),
+            0xED => (3, next(at + 1) < 0xA0),
+            0xE1..=0xEF => (3, true),
+            0xF0 => (4, next(at + 1) >= 0x90),
+            0xF4 => (4, next(at + 1) < 0x90),
+            0xF1..=0xF3 => (4, true),
+            0x80.. => return fail(at, WHAT),
+            _ => return Ok(at),
+        };
+        if !ok || !(1..len).all(|i| tail(at + i)) {
+            return fail(at, WHAT);
+        }
+        at += len;
+    }
+}
+
+/// The members of a JSON object that was checked before, as (key, value) spans; the key span
+/// includes its quotes. Yields nothing for any other text.
+pub fn members(text: &[u8]) -> Members<'_> {
+    let start = skip_space(text, 0);
+    let at = if text.get(start) == Some(&b'{') { start + 1 } else { text.len() };
+    Members { text, at, object: true }
+}
+
+/// The items of a JSON array that was checked before. Yields nothing for any other text.
+pub fn items(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let start = skip_space(text, 0);
+    let at = if text.get(start) == Some(&b'[') { start + 1 } else { text.len() };
+    Members { text, at, object: false }.map(|(_, value)| &text[value])
+}
+
+/// Iterator of [`members`].
+pub struct Members<'a> {
+    text: &'a [u8],
+    at: usize,
+    object: bool,
+}
+
+impl Iterator for Members<'_> {
+    type Item = (Span, Span);
+
+    fn next(&mut self) -> Option<(Span, Span)> {
+        let mut at = skip_space(self.text, self.at);
+        if self.text.get(at) == Some(&b',') {
+            at = skip_space(self.text, at + 1);
+        }
+        let mut name = at..at;
+        if self.object {
+            if self.text.get(at) != Some(&b'"') {
+                return None;
+            }
+            name.end = string(self.text, at).ok()?;
+            at = skip_space(self.text, skip_space(self.text, name.end) + 1);
+        }
+        let end = value(self.text, at).ok()?;
+        self.at = end;
+        Some((name, at..end))
+    }
+}
+
+/// The value of a member, as `JSON.parse` would choose it: the last one of that name.
+pub fn get<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    members(object).filter(|(key, _)| key_is(&object[key.clone()], name)).last().map(|(_, v)| &object[v])
+}
+
+/// Whether a key (with its quotes) spells `name`, escaped or not.
+#[inline]
+pub fn key_is(quoted: &[u8], name: &str) -> bool {
+    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    inner == name.as_bytes() || (inner.contains(&b'\\') && decode(quoted) == name.as_bytes())
+}
+
+/// Whether the value is a string.
+pub fn is_string(value: &[u8]) -> bool {
+    value.first() == Some(&b'"')
+}
+
+/// A non-negative integer below 2^53 in plain digits: the only spelling of a seq or a version.
+pub fn plain_integer(value: &[u8]) -> Option<u64> {
+    if value.is_empty() || value.len() > 16 || (value[0] == b'0' && value.len() > 1) {
+        return None;
+    }
+    let mut n = 0u64;
+    for &b in value {
+        if !b.is_ascii_digit() {
+            return None;
+        }
+        n = n * 10 + u64::from(b - b'0');
+    }
+    (n < 1 << 53).then_some(n)
+}
+
+/// Decodes a checked JSON string (with its quotes) to WTF-8: UTF-8 in which an unpaired surrogate
+/// stands as its three-byte form (<https://simonsapin.github.io/wtf-8/>).
+pub fn decode(quoted: &[u8]) -> Vec<u8> {
+    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    let mut out = Vec::with_capacity(inner.len());
+    let mut at = 0;
+    while let Some(&b) = inner.get(at) {
+        if b != b'\\' {
+            out.push(b);
+            at += 1;
+            continue;
+        }
+        at += 2;
+        match inner.get(at - 1).copied().unwrap_or(b'\\') {
+            b'b' => out.push(8),
+            b'f' => out.push(12),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'u' => {
+                let mut unit = hex4(inner, at);
+                at += 4;
+                if unit & 0xFC00 == 0xD800 && inner.get(at..at + 2) == Some(b"\\u") {
+                    let low = hex4(inner, at + 2);
+                    if low & 0xFC00 == 0xDC00 {
+                        at += 6;
+                        unit = 0x10000 + ((unit & 0x3FF) << 10) + (low & 0x3FF);
+                    }
+                }
+                push_code_point(unit, &mut out);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn hex4(text: &[u8], at: usize) -> u32 {
+    let digit = |b: u8| (b as char).to_digit(16).unwrap_or(0);
+    text.get(at..at + 4).unwrap_or_default().iter().fold(0, |n, &b| n << 4 | digit(b))
+}
+
+fn push_code_point(c: u32, out: &mut Vec<u8>) {
+    let tail = |shift: u32| 0x80 | (c >> shift & 0x3F) as u8;
+    match c {
+        0..0x80 => out.push(c as u8),
+        0x80..0x800 => out.extend([0xC0 | (c >> 6) as u8, tail(0)]),
+        0x800..0x10000 => out.extend([0xE0 | (c >> 12) as u8, tail(6), tail(0)]),
+        _ => out.extend([0xF0 | (c >> 18) as u8, tail(12), tail(6), tail(0)]),
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends the JSON string of a WTF-8 text, spelt exactly as `JSON.stringify` spells it: short
+/// escapes where JSON has them, lower-case `\u00xx` for other controls and `\udxxx` for unpaired
+/// surrogates, everything else as it is.
+pub fn encode(wtf8: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    encode_inner(wtf8, out);
+    out.push(b'"');
+}
+
+/// [`encode`] without the quotes.
+pub fn encode_inner(wtf8: &[u8], out: &mut Vec<u8>) {
+    let mut from = 0;
+    let mut at = 0;
+    loop {
+        at = skip_clean(wtf8, at);
+        let Some(&b) = wtf8.get(at) else { break };
+        let mut next = at + 1;
+        if b >= 0x20 && b != b'"' && b != b'\\' && !is_surrogate(wtf8, at) {
+            at = next;
+            continue;
+        }
+        out.extend_from_slice(&wtf8[from..at]);
+        match b {
+            b'"' | b'\\' => out.extend([b'\\', b]),
+            8 => out.extend(b"\\b"),
+            12 => out.extend(b"\\f"),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            0xED => {
+                let unit = 0xD000 | u16::from(wtf8[at + 1] & 0x3F) << 6 | u16::from(wtf8[at + 2] & 0x3F);
+                push_unit_escape(unit, out);
+                next = at + 3;
+            }
+            _ => push_unit_escape(u16::from(b), out),
+        }
+        from = next;
+        at = next;
+    }
+    out.extend_from_slice(&wtf8[from..]);
+}
+
+fn push_unit_escape(unit: u16, out: &mut Vec<u8>) {
+    let digit = |shift: u16| HEX[(unit >> shift & 15) as usize];
+    out.extend([b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+}
+
+/// Whether the three bytes at `at` are an encoded surrogate (`ED A0..BF xx`).
+#[inline]
+fn is_surrogate(wtf8: &[u8], at: usize) -> bool {
+    wtf8[at] == 0xED && wtf8.get(at + 1).is_some_and(|&b| b >= 0xA0) && at + 2 < wtf8.len()
+}
+
+/// Whether UTF-8 text may stand inside a JSON string as it is.
+pub fn is_clean(text: &[u8]) -> bool {
+    let rest = &text[skip_clean(text, 0)..];
+    rest.len() < LANE && rest.iter().all(|&b| b >= 0x20 && b != b'"' && b != b'\\' && b != 0xED)
+}
+
+/// Passes 16 bytes at a time while none needs an escape (`0xED` may start a surrogate).
+#[inline(always)]
+fn skip_clean(text: &[u8], mut at: usize) -> usize {
+    while let Some(lane) = text.get(at..at + LANE) {
+        let mut hit = 0u8;
+        for &b in lane {
+            hit |= u8::from(b < 0x20 || b == b'"' || b == b'\\' || b == 0xED);
+        }
+        if hit != 0 {
+            break;
+        }
+        at += LANE;
+    }
+    at
+}
+
+/// Appends a checked value without white space and with every string spelt as `JSON.stringify`
+/// spells it; numbers keep their text. Texts made by `JSON.stringify` come out unchanged.
+pub fn normalize(text: &[u8], out: &mut Vec<u8>) {
+    let mut at = 0;
+    while let Some(&b) = text.get(at) {
+        match b {
+            b'"' => {
+                let end = string(text, at).unwrap_or(text.len());
+                encode(&decode(&text[at..end]), out);
+                at = end;
+                continue;
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => out.push(b),
+        }
+        at += 1;
+    }
+}
+
+/// [`normalize`] to a new text.
+pub fn normalized(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    normalize(text, &mut out);
+    out
+}
+
+/// Appends a decimal integer.
+pub fn push_integer(mut n: u64, out: &mut Vec<u8>) {
+    let mut buffer = [0u8; 20];
+    let mut at = buffer.len();
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&buffer[at..]);
+}

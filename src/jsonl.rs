@@ -1,0 +1,240 @@
+//! Reading a stored session from JSONL bytes that come in chunks of any size.
+//!
+//! The bytes are read into the very buffers that become the log's blocks; only the part of a line at
+//! the seam between two blocks is copied. Only byte `0x0A` ends a line. Carriage returns, blanks and
+//! blank lines around records are tolerated, as is one byte-order mark at the very start.
+//!
+//! A record that no line end closes, or that is not JSON, is *torn* when nothing follows it: its
+//! write was cut and never acknowledged, so it is dropped. Anywhere else it is corruption, and the
+//! log is refused with its line and byte.
+
+use crate::error::{Code, Error, Result};
+use crate::event::{self, LineFault};
+use crate::json::Span;
+use crate::log::{BLOCK, Block, Entry};
+use crate::session::{Session, SessionHeader};
+
+/// Smallest block buffer; each next one is twice as large, up to [`BLOCK`].
+const FIRST_BLOCK: usize = 4096;
+
+/// Incremental reader of one stored session.
+#[derive(Debug)]
+pub struct Reader {
+    session: Option<Session>,
+    /// The block being filled: whole lines up to `scanned`, then a part of a line.
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Whether nothing but line ends stands between the indexed lines.
+    contiguous: bool,
+    scanned: usize,
+    /// Bytes up to here hold no line end after `scanned`.
+    searched: usize,
+    /// File offset of `bytes[0]`.
+    offset: u64,
+    /// Line ends seen so far.
+    lines: u64,
+    /// File offset after the last whole record, and blanks after it.
+    committed: u64,
+    /// A record that is not JSON: dropped at the end, refused as soon as another one follows.
+    torn: Option<Error>,
+    /// A refused log stays refused.
+    failed: Option<Error>,
+}
+
+/// What a reader found.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The session with every whole event.
+    pub session: Session,
+    /// File offset where the next write goes.
+    pub committed_bytes: u64,
+    /// Bytes after it that were dropped.
+    pub torn_bytes: u64,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader {
+            session: None,
+            bytes: Vec::new(),
+            entries: Vec::new(),
+            contiguous: true,
+            scanned: 0,
+            searched: 0,
+            offset: 0,
+            lines: 0,
+            committed: 0,
+            torn: None,
+            failed: None,
+        }
+    }
+}
+
+impl Reader {
+    /// A reader at the start of a file.
+    pub fn new() -> Self {
+        Reader::default()
+    }
+
+    /// Room for `len` more bytes, to be filled and then announced with [`Reader::commit`].
+    pub fn reserve(&mut self, len: usize) -> &mut [u8] {
+        let filled = self.bytes.len();
+        if filled + len > self.bytes.capacity() {
+            if self.scanned > 0 {
+                self.seal(len);
+            } else {
+                // The first buffer, or a line longer than the buffer.
+                self.bytes.reserve_exact(len.max(filled).max(FIRST_BLOCK));
+            }
+        }
+        let filled = self.bytes.len();
+        self.bytes.resize(filled + len, 0);
+        &mut self.bytes[filled..]
+    }
+
+    /// Reads the bytes that were put where [`Reader::reserve`] pointed: `filled` of `reserved`.
+    ///
+    /// # Errors
+    /// Whatever makes the log unreadable; every later call fails with the same error.
+    pub fn commit(&mut self, reserved: usize, filled: usize) -> Result<()> {
+        let before = self.bytes.len().saturating_sub(reserved);
+        self.bytes.truncate(before + filled.min(reserved));
+        if self.failed.is_none() {
+            self.failed = self.scan().err();
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Reads a chunk; see [`Reader::commit`].
+    ///
+    /// # Errors
+    /// As [`Reader::commit`].
+    pub fn push(&mut self, chunk: &[u8]) -> Result<()> {
+        for piece in chunk.chunks(BLOCK / 4) {
+            self.reserve(piece.len()).copy_from_slice(piece);
+            self.commit(piece.len(), piece.len())?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// `INVALID_HEADER` where not even the header line is whole, else as [`Reader::commit`].
+    pub fn finish(mut self) -> Result<Loaded> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let total = self.offset + self.bytes.len() as u64;
+        let rest_is_blank = self.bytes[self.scanned..].iter().all(u8::is_ascii_whitespace);
+        match self.torn.take() {
+            Some(torn) if !rest_is_blank => return Err(torn),
+            _ => {}
+        }
+        self.seal(0);
+        let Some(session) = self.session else {
+            let what = if total == 0 { "the file is empty" } else { "the file ends within its first line" };
+            return Err(Error::new(Code::InvalidHeader, format!("not a session log: {what}")).at_line(1, 0));
+        };
+        Ok(Loaded { session, committed_bytes: self.committed, torn_bytes: total - self.committed })
+    }
+
+    /// Hands the whole lines over to the session and carries the rest into a new buffer with room
+    /// for `more` bytes.
+    fn seal(&mut self, more: usize) {
+        let rest = self.bytes.len() - self.scanned;
+        let size = (self.bytes.capacity() * 2).clamp(FIRST_BLOCK, BLOCK).max(rest + more);
+        let mut next = Vec::with_capacity(if more == 0 { rest } else { size });
+        next.extend_from_slice(&self.bytes[self.scanned..]);
+        let mut bytes = std::mem::replace(&mut self.bytes, next);
+        bytes.truncate(self.scanned);
+        if bytes.capacity() > bytes.len() + bytes.len() / 8 {
+            bytes.shrink_to_fit();
+        }
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.shrink_to_fit();
+        if let Some(session) = &mut self.session {
+            session.push_block(Block::from_parts(bytes, entries, self.contiguous));
+        }
+        self.contiguous = true;
+        self.offset += self.scanned as u64;
+        self.searched -= self.scanned;
+        self.scanned = 0;
+    }
+
+    fn scan(&mut self) -> Result<()> {
+        while let Some(end) = line_end(&self.bytes, self.searched) {
+            self.line(self.scanned..end)?;
+            self.scanned = end + 1;
+            self.searched = end + 1;
+        }
+        self.searched = self.bytes.len();
+        Ok(())
+    }
+
+    /// One line, given without its line end.
+    fn line(&mut self, span: Span) -> Result<()> {
+        self.lines += 1;
+        let after = self.offset + span.end as u64 + 1;
+        let at = self.offset + span.start as u64;
+        let mut start = span.start;
+        if at == 0 && self.bytes.starts_with(b"\xEF\xBB\xBF") {
+            start += 3;
+        }
+        let text = &self.bytes[start..span.end];
+        start += text.len() - text.trim_ascii_start().len();
+        let text = text.trim_ascii();
+        self.contiguous &= start == span.start && text.len() == span.len();
+        if text.is_empty() {
+            if self.torn.is_none() {
+                self.committed = after;
+            }
+            return Ok(());
+        }
+        if let Some(torn) = &self.torn {
+            return Err(torn.clone());
+        }
+        let Some(session) = &mut self.session else {
+            self.session = Some(Session::new(SessionHeader::parse(text).map_err(|e| e.at_line(self.lines, at))?));
+            self.committed = after;
+            return Ok(());
+        };
+        let too_large = || Error::new(Code::CorruptLog, "the line is too long to be an event").at_line(self.lines, at);
+        let seq = session.len() + self.entries.len() as u32;
+        match event::parse(text) {
+            Ok(envelope) => {
+                let plan = session.admit(&envelope, seq).map_err(|e| e.at_line(self.lines, at))?;
+                let entry = Entry::new(start, text.len(), envelope.data, envelope.kind).ok_or_else(too_large)?;
+                self.entries.push(entry);
+                session.fold(envelope.kind, plan, seq);
+                self.committed = after;
+            }
+            Err(LineFault::Rule(e)) => return Err(Error { seq: e.seq.or(Some(seq)), ..e }.at_line(self.lines, at)),
+            Err(LineFault::Syntax(e)) => {
+                let byte = at + (start - span.start + e.at) as u64;
+                let what = format!(
+                    "the line of event {seq} is not JSON (expected {}) and more follows it; nothing was changed, recover what is readable from a copy",
+                    e.expected
+                );
+                self.torn = Some(Error::new(Code::CorruptLog, what).at_seq(seq).at_line(self.lines, byte));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first line end at or after `at`. Compares 16 bytes at a time without a branch per byte, which
+/// the compiler turns into one vector comparison.
+fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while let Some(lane) = bytes.get(at..at + 16) {
+        let mut hit = 0u8;
+        for &b in lane {
+            hit |= u8::from(b == b'\n');
+        }
+        if hit != 0 {
+            break;
+        }
+        at += 16;
+    }
+    bytes.get(at..)?.iter().position(|&b| b == b'\n').map(|i| at + i)
+}

@@ -1,0 +1,128 @@
+//! Crash repair: the events that close an open tail turn, so that the log can be continued.
+
+use crate::event::{self, Intent, Kind, NewEvent, SurfaceOp};
+use crate::json;
+use crate::log::Log;
+use crate::pairing;
+
+/// What the model is told about a call whose result was lost.
+pub const INTERRUPTED_TEXT: &str = "Tool call interrupted by a crash; no result was recorded.";
+
+/// The open tail turn: seq of its `turn/start`, and of its open `step/start`.
+struct OpenTurn {
+    turn: u32,
+    step: Option<u32>,
+}
+
+fn open_turn(log: &Log, first: u32) -> Option<OpenTurn> {
+    let mut step = None;
+    let mut step_known = false;
+    for seq in (first..log.len()).rev() {
+        match log.kind(seq)? {
+            Kind::TurnEnd => return None,
+            Kind::TurnStart => return Some(OpenTurn { turn: seq, step }),
+            Kind::StepEnd => step_known = true,
+            Kind::StepStart if !step_known => {
+                step = Some(seq);
+                step_known = true;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Event lines (with line ends) that close the open tail turn of the events `first..`, in order: an
+/// error result for each call of the open step that has none, `step/end`, `turn/end` with reason
+/// `interrupted`. Empty where the log ends in a closed turn. Their time is the last event's.
+pub fn interrupted_turn_closers(log: &Log, first: u32) -> Vec<Vec<u8>> {
+    let Some(open) = open_turn(log, first) else { return Vec::new() };
+    let number = |seq: u32, name: &str| {
+        let data = log.get(seq).map(|event| event.data).unwrap_or(b"{}");
+        json::get(data, name).map_or_else(|| b"null".to_vec(), json::normalized)
+    };
+    let turn = number(open.turn, "turn");
+    let mut closers = Closers { log, lines: Vec::new() };
+    if let Some(step_seq) = open.step {
+        let step = number(step_seq, "step");
+        for call in open_calls(log, step_seq) {
+            let mut data = braced(&[("turn", &turn), ("step", &step), ("callId", &call.id)]);
+            data.pop();
+            data.extend(b",\"content\":[{\"type\":\"text\",\"text\":");
+            json::encode(INTERRUPTED_TEXT.as_bytes(), &mut data);
+            data.extend(b"}],\"isError\":true,\"error\":{\"name\":\"InterruptedError\",\"code\":\"interrupted\"}}");
+            let sources = call.logged_at.map(|seq| vec![seq]);
+            closers.push(Kind::ToolResult, data, Intent { op: Some(SurfaceOp::Append), sources });
+        }
+        closers.push(Kind::StepEnd, braced(&[("turn", &turn), ("step", &step)]), Intent::default());
+    }
+    let reason = b"{\"kind\":\"interrupted\"}";
+    closers.push(Kind::TurnEnd, braced(&[("turn", &turn), ("reason", reason)]), Intent::default());
+    closers.lines
+}
+
+struct OpenCall {
+    /// The id as a JSON string.
+    id: Vec<u8>,
+    /// Seq of its `tool/call`, when one was logged.
+    logged_at: Option<u32>,
+}
+
+/// Calls of the step that starts at `from` which have no result, in log order.
+fn open_calls(log: &Log, from: u32) -> Vec<OpenCall> {
+    let mut calls: Vec<OpenCall> = Vec::new();
+    for seq in from..log.len() {
+        let Some(event) = log.get(seq) else { continue };
+        let id = || json::get(event.data, "callId").map(json::normalized).unwrap_or_default();
+        match event.kind {
+            Kind::AssistantMessage => calls.extend(
+                pairing::tool_calls(event.data).map(|id| OpenCall { id: json::normalized(id), logged_at: None }),
+            ),
+            Kind::ToolCall => {
+                let id = id();
+                if let Some(call) = calls.iter_mut().find(|call| call.id == id && call.logged_at.is_none()) {
+                    call.logged_at = Some(seq);
+                }
+            }
+            Kind::ToolResult => {
+                let id = id();
+                if let Some(answered) = calls.iter().position(|call| call.id == id) {
+                    calls.remove(answered);
+                }
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+fn braced(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    for (i, (name, value)) in members.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend(name.as_bytes());
+        out.extend(b"\":");
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
+    out
+}
+
+struct Closers<'a> {
+    log: &'a Log,
+    lines: Vec<Vec<u8>>,
+}
+
+impl Closers<'_> {
+    fn push(&mut self, kind: Kind, data: Vec<u8>, intent: Intent) {
+        let seq = self.log.len() + self.lines.len() as u32;
+        let last = self.log.get(self.log.len().wrapping_sub(1));
+        let time = last.and_then(|event| json::get(event.line, "time")).unwrap_or(b"0");
+        let mut line = Vec::new();
+        event::write_line(&NewEvent { kind, type_json: b"", time, data: &data, intent }, seq, &mut line);
+        self.lines.push(line);
+    }
+}

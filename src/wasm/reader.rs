@@ -1,0 +1,61 @@
+//! A reader's handle.
+
+use super::session::CoreSession;
+use super::thrown;
+use crate::jsonl::Reader;
+use std::hint::black_box;
+use wasm_bindgen::prelude::*;
+
+/// Reads one stored session: `reserve`, put bytes there, `commit`; then `finish`.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct CoreReader {
+    reader: Reader,
+    /// Bytes read, and the mark at which memory is grown next.
+    read: usize,
+    grown: usize,
+}
+
+/// Grows linear memory by one allocation that is given back at once. Growing in steps of a block
+/// would make the engine look at the whole heap each time.
+fn grow(bytes: usize) {
+    drop(black_box(Vec::<u8>::with_capacity(bytes)));
+}
+
+#[wasm_bindgen]
+impl CoreReader {
+    /// A reader at the start of a file of about `expected` bytes (0: unknown).
+    #[wasm_bindgen(constructor)]
+    pub fn new(expected: f64) -> CoreReader {
+        let expected = expected.clamp(0.0, (2u32 << 30) as f64) as usize;
+        if expected > 1 << 20 {
+            grow(expected + expected / 8);
+        }
+        CoreReader { grown: expected, ..CoreReader::default() }
+    }
+
+    /// Room for `len` more bytes; where it is in linear memory.
+    pub fn reserve(&mut self, len: usize) -> *const u8 {
+        if self.read + len > self.grown {
+            let more = (self.read / 2).max(1 << 20);
+            grow(more);
+            self.grown = self.read + more;
+        }
+        self.reader.reserve(len).as_ptr()
+    }
+
+    /// Reads `filled` of the `reserved` bytes.
+    pub fn commit(&mut self, reserved: usize, filled: usize) -> Result<(), JsValue> {
+        self.read += filled;
+        self.reader.commit(reserved, filled).map_err(thrown)
+    }
+
+    /// The session that was read.
+    pub fn finish(self) -> Result<CoreSession, JsValue> {
+        let loaded = self.reader.finish().map_err(thrown)?;
+        let mut core = CoreSession::of(loaded.session);
+        core.committed_bytes = loaded.committed_bytes as f64;
+        core.torn_bytes = loaded.torn_bytes as f64;
+        Ok(core)
+    }
+}

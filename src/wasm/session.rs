@@ -1,0 +1,177 @@
+//! A session's handle.
+
+use super::{array, scratch, text, thrown};
+use crate::session::{Session, SessionHeader};
+use wasm_bindgen::prelude::*;
+
+type JsResult<T> = std::result::Result<T, JsValue>;
+
+/// A session in the core. `free()` gives its memory back.
+#[wasm_bindgen]
+pub struct CoreSession {
+    pub(super) session: Session,
+    /// File offset where the next write goes (after a load).
+    #[wasm_bindgen(js_name = committedBytes)]
+    pub committed_bytes: f64,
+    /// Bytes of a torn last record that the load dropped.
+    #[wasm_bindgen(js_name = tornBytes)]
+    pub torn_bytes: f64,
+}
+
+impl CoreSession {
+    pub(super) fn of(session: Session) -> Self {
+        CoreSession { session, committed_bytes: 0.0, torn_bytes: 0.0 }
+    }
+}
+
+#[wasm_bindgen]
+impl CoreSession {
+    /// An empty session with this header (JSON text).
+    #[wasm_bindgen(constructor)]
+    pub fn new(header: &str) -> JsResult<CoreSession> {
+        let header = SessionHeader::parse(header.as_bytes()).map_err(thrown)?;
+        Ok(CoreSession::of(Session::new(header)))
+    }
+
+    /// The header's JSON text.
+    pub fn header(&self) -> String {
+        text(self.session.header().line().to_vec())
+    }
+
+    /// The header line with its line end.
+    #[wasm_bindgen(js_name = headerLine)]
+    pub fn header_line(&self) -> Vec<u8> {
+        [self.session.header().line(), b"\n"].concat()
+    }
+
+    /// Number of events.
+    #[wasm_bindgen(js_name = length)]
+    pub fn len(&self) -> u32 {
+        self.session.len()
+    }
+
+    /// Appends the records in the first `used` bytes of the scratch area; only the last may be refused.
+    #[wasm_bindgen(js_name = appendRecords)]
+    pub fn append_records(&mut self, used: usize) -> JsResult<()> {
+        scratch::append(&mut self.session, used).map_err(thrown)
+    }
+
+    /// Appends the event lines in the first `used` bytes of the scratch area; stops at the first that
+    /// is refused.
+    #[wasm_bindgen(js_name = appendLines)]
+    pub fn append_lines(&mut self, used: usize) -> JsResult<()> {
+        scratch::with_bytes(used, |bytes| {
+            bytes
+                .split(|&b| b == b'\n')
+                .filter(|line| !line.is_empty())
+                .try_for_each(|line| self.session.append_line(line).map(|_| ()))
+        })
+        .map_err(thrown)
+    }
+
+    /// Number of the kind of the event at `seq`; -1 past the end.
+    #[wasm_bindgen(js_name = kindAt)]
+    pub fn kind_at(&self, seq: u32) -> i32 {
+        self.session.log().kind(seq).map_or(-1, |kind| kind as i32)
+    }
+
+    /// Events `from..to` as one JSON array.
+    #[wasm_bindgen(js_name = eventsJson)]
+    pub fn events_json(&self, from: u32, to: u32) -> String {
+        let mut out = Vec::new();
+        out.push(b'[');
+        for seq in from..to.min(self.session.len()) {
+            if seq > from {
+                out.push(b',');
+            }
+            out.extend_from_slice(self.session.event(seq).map_or(b"null", |event| event.line));
+        }
+        out.push(b']');
+        text(out)
+    }
+
+    /// The lines of events `from..to`, exactly as stored.
+    pub fn lines(&self, from: u32, to: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.session.log().copy_lines(from, to, &mut out);
+        out
+    }
+
+    /// Bytes of all lines.
+    #[wasm_bindgen(js_name = byteLength)]
+    pub fn byte_len(&self) -> f64 {
+        self.session.log().byte_len() as f64
+    }
+
+    /// Seqs of the surface after the events before `end`, head to tail.
+    #[wasm_bindgen(js_name = surfaceSeqs)]
+    pub fn surface_seqs(&self, end: u32) -> Vec<u32> {
+        if end >= self.session.len() { self.session.surface().seqs() } else { self.session.surface().seqs_before(end) }
+    }
+
+    /// Number of nodes on the surface.
+    #[wasm_bindgen(js_name = surfaceLength)]
+    pub fn surface_len(&self) -> usize {
+        self.session.surface().len()
+    }
+
+    /// The replace generation.
+    #[wasm_bindgen(js_name = replaceGeneration)]
+    pub fn replace_generation(&self) -> u32 {
+        self.session.replace_generation()
+    }
+
+    /// Number of replaces among the events before `end`.
+    #[wasm_bindgen(js_name = replacesBefore)]
+    pub fn replaces_before(&self, end: u32) -> u32 {
+        self.session.surface().replaces_before(end)
+    }
+
+    /// Bumps the replace generation.
+    pub fn invalidate(&mut self) {
+        self.session.invalidate();
+    }
+
+    /// Messages of these surface events as one JSON array (`null` where an event yields none).
+    #[wasm_bindgen(js_name = messagesJson)]
+    pub fn messages_json(&self, seqs: &[u32]) -> String {
+        text(self.session.messages_json(seqs))
+    }
+
+    /// The request header after the events before `end`.
+    #[wasm_bindgen(js_name = requestHeader)]
+    pub fn request_header(&self, end: u32) -> JsResult<Option<String>> {
+        let header = self.session.request_header(end).map_err(thrown)?;
+        Ok(header.map(|header| text(header.to_json())))
+    }
+
+    /// Number of header events.
+    #[wasm_bindgen(js_name = headerEvents)]
+    pub fn header_events(&self) -> u32 {
+        self.session.header_events()
+    }
+
+    /// Where the request that is open after the events before `end` reads: [messages end, header end].
+    #[wasm_bindgen(js_name = requestScope)]
+    pub fn request_scope(&self, end: u32) -> Vec<u32> {
+        let scope = self.session.request_scope(end);
+        vec![scope.messages_end, scope.header_end]
+    }
+
+    /// Events that close an open tail turn, as one JSON array.
+    pub fn closers(&self) -> String {
+        array(&self.session.closers())
+    }
+
+    /// Whether the cut before the surface node `before` (none: after the tail) keeps pairs whole.
+    #[wasm_bindgen(js_name = isBalanced)]
+    pub fn is_balanced(&self, before: Option<u32>) -> JsResult<bool> {
+        self.session.is_balanced(before).map_err(thrown)
+    }
+
+    /// A child sharing the events through `boundary` (inclusive; none: no events).
+    pub fn fork(&mut self, boundary: Option<u32>, header: &str) -> JsResult<CoreSession> {
+        let header = SessionHeader::parse(header.as_bytes()).map_err(thrown)?;
+        self.session.fork(boundary, header).map(CoreSession::of).map_err(thrown)
+    }
+}
