@@ -12,29 +12,29 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
     if !kind.is_surface() || (kind == Kind::AssistantMessage && json::items(content).next().is_none()) {
         return false;
     }
-    out.extend(b"{\"role\":\"");
-    out.extend(role);
-    out.extend(b"\",\"content\":");
+    json::put(out, b"{\"role\":\"");
+    json::put(out, role);
+    json::put(out, b"\",\"content\":");
     match kind {
         Kind::ToolResult => {
-            out.extend(b"[{\"type\":\"tool-result\"");
+            json::put(out, b"[{\"type\":\"tool-result\"");
             for (name, value) in
                 [("toolCallId", member("callId")), ("content", Some(content)), ("isError", member("isError"))]
             {
                 if let Some(value) = value {
-                    out.extend(b",\"");
-                    out.extend(name.as_bytes());
-                    out.extend(b"\":");
-                    out.extend_from_slice(value);
+                    json::put(out, b",\"");
+                    json::put(out, name.as_bytes());
+                    json::put(out, b"\":");
+                    json::put(out, value);
                 }
             }
-            out.extend(b"}]");
+            json::put(out, b"}]");
         }
         Kind::ContextMessage => wrapped("context", data, content, out),
         Kind::SteeringMessage => wrapped("steering", data, content, out),
-        _ => out.extend_from_slice(content),
+        _ => json::put(out, content),
     }
-    out.push(b'}');
+    json::put(out, b"}");
     true
 }
 
@@ -45,15 +45,15 @@ fn wrapped(tag: &str, data: &[u8], content: &[u8], out: &mut Vec<u8>) {
     let mut open = format!("<{tag} source=").into_bytes();
     json::encode(&json::decode(kind), &mut open);
     open.push(b'>');
-    out.extend(b"[{\"type\":\"text\",\"text\":");
+    json::put(out, b"[{\"type\":\"text\",\"text\":");
     json::encode(&open, out);
-    out.extend(b"}");
+    json::put(out, b"}");
     let inner = json::skip_space(content, 1)..content.len() - 1;
     if json::items(content).next().is_some() {
-        out.push(b',');
-        out.extend_from_slice(content[inner].trim_ascii_end());
+        json::put(out, b",");
+        json::put(out, content[inner].trim_ascii_end());
     }
-    out.extend(b",{\"type\":\"text\",\"text\":\"</");
-    out.extend(tag.as_bytes());
-    out.extend(b">\"}]");
+    json::put(out, b",{\"type\":\"text\",\"text\":\"</");
+    json::put(out, tag.as_bytes());
+    json::put(out, b">\"}]");
 }

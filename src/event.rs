@@ -3,6 +3,8 @@
 //! A line is `{"type":…,"seq":…,"time":…,"data":…[,"sourceEventSeqs":[…]][,"surfaceOp":…]}`, keys in
 //! this order when written here, in any order (and with members we do not know) when read.
 
+use std::borrow::Cow;
+
 use crate::error::{Code, Error, Result};
 use crate::json::{self, Span, SyntaxError};
 
@@ -208,7 +210,7 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
     let (mut sources, mut op) = (None, None);
     let mut payload = PayloadSpans::default();
     let end = object(line, start, |key, at| {
-        let slot = match &line[key.start + 1..key.end - 1] {
+        let slot = match &*key_name(&line[key]) {
             b"type" => &mut kind_span,
             b"seq" => &mut seq,
             b"time" => &mut time,
@@ -219,14 +221,6 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
             }
             b"sourceEventSeqs" => &mut sources,
             b"surfaceOp" => &mut op,
-            other if other.contains(&b'\\') => {
-                // An escaped spelling of an envelope key would hide the field from this match.
-                let name = json::decode(&line[key.clone()]);
-                if [&b"type"[..], b"seq", b"time", b"data", b"sourceEventSeqs", b"surfaceOp"].contains(&&name[..]) {
-                    return Err(SyntaxError { at: key.start, expected: "an envelope key without escapes" });
-                }
-                return json::value(line, at);
-            }
             _ => return json::value(line, at),
         };
         let end = json::value(line, at)?;
@@ -251,6 +245,12 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
     };
     check_payload(line, kind, seq, &payload)?;
     Ok(Envelope { kind, seq, time, data, intent })
+}
+
+/// The name that a key (with its quotes) spells.
+fn key_name(quoted: &[u8]) -> Cow<'_, [u8]> {
+    let inner = &quoted[1..quoted.len() - 1];
+    if inner.contains(&b'\\') { Cow::Owned(json::decode(quoted)) } else { Cow::Borrowed(inner) }
 }
 
 /// Walks the members of the object at `at`; `member` gets the key span and the place of the value,
@@ -292,10 +292,10 @@ fn payload_value(text: &[u8], at: usize, found: &mut PayloadSpans) -> std::resul
     object(text, at, |key, at| {
         let end = json::value(text, at)?;
         let span = Some(at..end);
-        match &text[key] {
-            b"\"content\"" => found.content = span,
-            b"\"source\"" => found.source = span,
-            b"\"callId\"" => found.call_id = span,
+        match &*key_name(&text[key]) {
+            b"content" => found.content = span,
+            b"source" => found.source = span,
+            b"callId" => found.call_id = span,
             _ => {}
         }
         Ok(end)

@@ -168,11 +168,11 @@ fn diff_system(prev: Option<&[u8]>, next: Option<&[u8]>, out: &mut Vec<u8>) {
     let shorter = prev.len().min(next.len());
     let start = prev.iter().zip(&next).take_while(|(a, b)| a == b).count();
     let end = prev.iter().rev().zip(next.iter().rev()).take(shorter - start).take_while(|(a, b)| a == b).count();
-    out.extend(b"{\"keepStart\":");
+    json::put(out, b"{\"keepStart\":");
     json::push_integer(start as u64, out);
-    out.extend(b",\"keepEnd\":");
+    json::put(out, b",\"keepEnd\":");
     json::push_integer(end as u64, out);
-    out.extend(b",\"insert\":");
+    json::put(out, b",\"insert\":");
     let inserted: Vec<Vec<u8>> = next[start..next.len() - end]
         .iter()
         .map(|line| {
@@ -182,12 +182,15 @@ fn diff_system(prev: Option<&[u8]>, next: Option<&[u8]>, out: &mut Vec<u8>) {
         })
         .collect();
     list(inserted.iter(), out);
-    out.push(b'}');
+    json::put(out, b"}");
 }
 
 fn apply_system(prev: Option<&[u8]>, change: &[u8]) -> Option<Vec<u8>> {
     let prev = lines(prev);
-    let count = |name| json::get(change, name).and_then(json::plain_integer).unwrap_or(0) as usize;
+    let count = |name| {
+        let given = json::get(change, name).and_then(json::plain_integer).unwrap_or(0);
+        usize::try_from(given).unwrap_or(usize::MAX)
+    };
     let keep_start = count("keepStart").min(prev.len());
     let keep_end = count("keepEnd").min(prev.len() - keep_start);
     let insert: Vec<Vec<u8>> = json::items(json::get(change, "insert").unwrap_or(b"[]")).map(json::decode).collect();
@@ -210,7 +213,7 @@ fn diff_tools(prev: &[Tool], next: &[Tool], out: &mut Vec<u8>) {
     list(added.iter().map(|t| &t.schema), fields.field("added"));
     list(removed.iter().map(|t| &t.name), fields.field("removed"));
     list(changed.iter().map(|t| &t.schema), fields.field("changed"));
-    out.extend(fields.close());
+    json::put(out, &fields.close());
 }
 
 fn apply_tools(tools: &mut Vec<Tool>, change: &[u8]) {
@@ -226,14 +229,14 @@ fn apply_tools(tools: &mut Vec<Tool>, change: &[u8]) {
 }
 
 fn list<'a>(values: impl Iterator<Item = &'a Text>, out: &mut Vec<u8>) {
-    out.push(b'[');
+    json::put(out, b"[");
     for (i, value) in values.enumerate() {
         if i > 0 {
-            out.push(b',');
+            json::put(out, b",");
         }
-        out.extend_from_slice(value);
+        json::put(out, value);
     }
-    out.push(b']');
+    json::put(out, b"]");
 }
 
 /// Writes an object member by member.

@@ -15,7 +15,9 @@ pub type Span = Range<usize>;
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Byte offset of the first byte that cannot stand where it does.
+    /// Byte offset of the first byte that cannot stand where it does (of an ill-formed UTF-8
+    /// sequence: its first byte). The length of the text where the text is cut short and could
+    /// still go on.
     pub at: usize,
     /// What was expected there.
     pub expected: &'static str,
@@ -69,7 +71,11 @@ fn scalar(text: &[u8], at: usize) -> Scan<usize> {
 }
 
 fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Scan<usize> {
-    if text.get(at..at + word.len()) == Some(word) { Ok(at + word.len()) } else { fail(at, "true, false or null") }
+    if text.get(at..at + word.len()) == Some(word) {
+        return Ok(at + word.len());
+    }
+    let same = text[at..].iter().zip(word).take_while(|(a, b)| a == b).count();
+    fail(at + same, "true, false or null")
 }
 
 fn digits(text: &[u8], mut at: usize) -> Scan<usize> {
@@ -195,25 +201,45 @@ fn key(text: &[u8], at: usize) -> Scan<usize> {
 
 const LANE: usize = 16;
 
-/// True where a byte of a string needs a closer look: `"`, `\`, a control character, non-ASCII.
+/// One bit for each of 16 bytes that a string cannot simply hold: `"`, `\`, control characters, and
+/// (with `HIGH`) everything from `HIGH` up.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
-fn special(b: u8) -> bool {
-    b < 0x20 || b == b'"' || b == b'\\' || b >= 0x80
+fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
+    use std::arch::wasm32::{i8x16_eq, u8x16_bitmask, u8x16_ge, u8x16_lt, u8x16_splat, u64x2, v128_or};
+    let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| lane[at + i]));
+    let bytes = u64x2(half(0), half(8));
+    let quote = i8x16_eq(bytes, u8x16_splat(b'"'));
+    let backslash = i8x16_eq(bytes, u8x16_splat(b'\\'));
+    let control = u8x16_lt(bytes, u8x16_splat(0x20));
+    let high = u8x16_ge(bytes, u8x16_splat(HIGH));
+    u32::from(u8x16_bitmask(v128_or(v128_or(quote, backslash), v128_or(control, high))))
 }
 
-/// Passes 16 bytes at a time while none is special. Written without a branch per byte so that the
-/// compiler makes one vector comparison of it (simd128 in wasm, SSE2 or NEON natively).
+/// As above without simd128: a loop without branches, which compilers vectorise where they can.
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline(always)]
-fn skip_plain(text: &[u8], mut at: usize) -> usize {
-    while let Some(lane) = text.get(at..at + LANE) {
-        let mut hit = 0u8;
-        for &b in lane {
-            hit |= u8::from(special(b));
-        }
-        if hit != 0 {
-            break;
+fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
+    lane.iter().enumerate().fold(0, |mask, (i, &b)| mask | u32::from(is_special::<HIGH>(b)) << i)
+}
+
+#[inline(always)]
+fn is_special<const HIGH: u8>(b: u8) -> bool {
+    b < 0x20 || b == b'"' || b == b'\\' || b >= HIGH
+}
+
+/// The first byte at or after `at` that a string cannot simply hold; the end where there is none.
+#[inline(always)]
+fn find_special<const HIGH: u8>(text: &[u8], mut at: usize) -> usize {
+    while let Some((lane, _)) = text.get(at..).and_then(|rest| rest.split_first_chunk::<LANE>()) {
+        let mask = lane_mask::<HIGH>(lane);
+        if mask != 0 {
+            return at + mask.trailing_zeros() as usize;
         }
         at += LANE;
+    }
+    while text.get(at).is_some_and(|&b| !is_special::<HIGH>(b)) {
+        at += 1;
     }
     at
 }
@@ -222,21 +248,12 @@ fn skip_plain(text: &[u8], mut at: usize) -> usize {
 #[inline]
 pub fn string(text: &[u8], at: usize) -> Scan<usize> {
     let mut at = at + 1;
-    // Most strings of a log are shorter than a vector.
-    for _ in 0..8 {
-        match text.get(at) {
-            Some(b'"') => return Ok(at + 1),
-            Some(&b) if !special(b) => at += 1,
-            _ => break,
-        }
-    }
     loop {
-        at = skip_plain(text, at);
+        at = find_special::<0x80>(text, at);
         match text.get(at) {
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => at = escape(text, at)?,
             Some(&b) if b >= 0x80 => at = non_ascii(text, at)?,
-            Some(&b) if b >= 0x20 => at += 1,
             Some(_) => return fail(at, "an escaped control character"),
             None => return fail(at, "'\"'"),
         }
@@ -278,7 +295,9 @@ fn non_ascii(text: &[u8], mut at: usize) -> Scan<usize> {
             _ => return Ok(at),
         };
         if !ok || !(1..len).all(|i| tail(at + i)) {
-            return fail(at, WHAT);
+            let rest = text.len() - at;
+            let cut_short = rest == 1 || (ok && rest < len && (1..rest).all(|i| tail(at + i)));
+            return fail(if cut_short { text.len() } else { at }, WHAT);
         }
         at += len;
     }
@@ -428,10 +447,10 @@ pub fn encode_inner(wtf8: &[u8], out: &mut Vec<u8>) {
     let mut from = 0;
     let mut at = 0;
     loop {
-        at = skip_clean(wtf8, at);
+        at = find_special::<0xED>(wtf8, at);
         let Some(&b) = wtf8.get(at) else { break };
         let mut next = at + 1;
-        if b >= 0x20 && b != b'"' && b != b'\\' && !is_surrogate(wtf8, at) {
+        if b >= 0xED && !is_surrogate(wtf8, at) {
             at = next;
             continue;
         }
@@ -469,24 +488,22 @@ fn is_surrogate(wtf8: &[u8], at: usize) -> bool {
 
 /// Whether UTF-8 text may stand inside a JSON string as it is.
 pub fn is_clean(text: &[u8]) -> bool {
-    let rest = &text[skip_clean(text, 0)..];
-    rest.len() < LANE && rest.iter().all(|&b| b >= 0x20 && b != b'"' && b != b'\\' && b != 0xED)
+    find_special::<0xFF>(text, 0) == text.len()
 }
 
-/// Passes 16 bytes at a time while none needs an escape (`0xED` may start a surrogate).
-#[inline(always)]
-fn skip_clean(text: &[u8], mut at: usize) -> usize {
-    while let Some(lane) = text.get(at..at + LANE) {
-        let mut hit = 0u8;
-        for &b in lane {
-            hit |= u8::from(b < 0x20 || b == b'"' || b == b'\\' || b == 0xED);
+/// Whether UTF-8 text holds U+FFFD.
+pub fn has_replacement(text: &[u8]) -> bool {
+    let mut at = 0;
+    loop {
+        at = find_special::<0xEF>(text, at);
+        if at == text.len() {
+            return false;
         }
-        if hit != 0 {
-            break;
+        if text[at..].starts_with(b"\xEF\xBF\xBD") {
+            return true;
         }
-        at += LANE;
+        at += 1;
     }
-    at
 }
 
 /// Appends a checked value without white space and with every string spelt as `JSON.stringify`
@@ -513,6 +530,12 @@ pub fn normalized(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     normalize(text, &mut out);
     out
+}
+
+/// Appends bytes. Kept out of line: the places that are not hot are many, and the growth of a vector is long.
+#[inline(never)]
+pub fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(bytes);
 }
 
 /// Appends a decimal integer.

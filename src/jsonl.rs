@@ -4,9 +4,10 @@
 //! the seam between two blocks is copied. Only byte `0x0A` ends a line. Carriage returns, blanks and
 //! blank lines around records are tolerated, as is one byte-order mark at the very start.
 //!
-//! A record that no line end closes, or that is not JSON, is *torn* when nothing follows it: its
-//! write was cut and never acknowledged, so it is dropped. Anywhere else it is corruption, and the
-//! log is refused with its line and byte.
+//! A record that no line end closes, or that stops before its JSON does, is *torn* when nothing
+//! follows it: its write was cut and never acknowledged, so it is dropped. Any other line that is
+//! not JSON is corruption, the last one too (zero bytes may stand before a record that was
+//! acknowledged), and the log is refused with its line and byte.
 
 use crate::error::{Code, Error, Result};
 use crate::event::{self, LineFault};
@@ -35,7 +36,7 @@ pub struct Reader {
     lines: u64,
     /// File offset after the last whole record, and blanks after it.
     committed: u64,
-    /// A record that is not JSON: dropped at the end, refused as soon as another one follows.
+    /// A record that was cut short: dropped at the end, refused as soon as another one follows.
     torn: Option<Error>,
     /// A refused log stays refused.
     failed: Option<Error>,
@@ -97,7 +98,7 @@ impl Reader {
     /// # Errors
     /// Whatever makes the log unreadable; every later call fails with the same error.
     pub fn commit(&mut self, reserved: usize, filled: usize) -> Result<()> {
-        let before = self.bytes.len().saturating_sub(reserved);
+        let before = self.bytes.len().saturating_sub(reserved).max(self.searched);
         self.bytes.truncate(before + filled.min(reserved));
         if self.failed.is_none() {
             self.failed = self.scan().err();
@@ -184,7 +185,7 @@ impl Reader {
         let text = &self.bytes[start..span.end];
         start += text.len() - text.trim_ascii_start().len();
         let text = text.trim_ascii();
-        self.contiguous &= start == span.start && text.len() == span.len();
+        self.contiguous &= start == span.start && text.len() == span.len() && !text.is_empty();
         if text.is_empty() {
             if self.torn.is_none() {
                 self.committed = after;
@@ -212,11 +213,17 @@ impl Reader {
             Err(LineFault::Rule(e)) => return Err(Error { seq: e.seq.or(Some(seq)), ..e }.at_line(self.lines, at)),
             Err(LineFault::Syntax(e)) => {
                 let byte = at + (start - span.start + e.at) as u64;
+                let cut_short = e.at == text.len();
                 let what = format!(
-                    "the line of event {seq} is not JSON (expected {}) and more follows it; nothing was changed, recover what is readable from a copy",
-                    e.expected
+                    "the line of event {seq} is not JSON (expected {}){}; nothing was changed, recover what is readable from a copy",
+                    e.expected,
+                    if cut_short { " and more follows it" } else { "" }
                 );
-                self.torn = Some(Error::new(Code::CorruptLog, what).at_seq(seq).at_line(self.lines, byte));
+                let error = Error::new(Code::CorruptLog, what).at_seq(seq).at_line(self.lines, byte);
+                if !cut_short {
+                    return Err(error);
+                }
+                self.torn = Some(error);
             }
         }
         Ok(())

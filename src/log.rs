@@ -209,9 +209,10 @@ impl Log {
     /// Appends the lines of `from..to`, each with its line end, exactly as they are stored.
     pub fn copy_lines(&self, from: u32, to: u32, out: &mut Vec<u8>) {
         let to = to.min(self.len());
-        let mut seq = from;
+        // A stretch has no events before its first.
+        let mut seq = from.max(self.runs.first().map_or(self.tail_first, |run| run.first));
         while seq < to {
-            let (block, first, count) = self.block_at(seq);
+            let Some((block, first, count)) = self.block_at(seq) else { break };
             let until = to.min(first + count);
             let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
             match (entries.first(), entries.last()) {
@@ -230,12 +231,12 @@ impl Log {
         }
     }
 
-    fn block_at(&self, seq: u32) -> (&Block, u32, u32) {
+    fn block_at(&self, seq: u32) -> Option<(&Block, u32, u32)> {
         if seq >= self.tail_first {
-            return (&self.tail, self.tail_first, self.tail.entries.len() as u32);
+            return Some((&self.tail, self.tail_first, self.tail.entries.len() as u32));
         }
-        let run = &self.runs[self.runs.partition_point(|run| run.first <= seq).saturating_sub(1)];
-        (&run.block, run.first, run.count)
+        let run = &self.runs[self.runs.partition_point(|run| run.first <= seq).checked_sub(1)?];
+        Some((&run.block, run.first, run.count))
     }
 
     /// Bytes of the lines that this log holds or shares, line ends included.

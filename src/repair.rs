@@ -48,9 +48,12 @@ pub fn interrupted_turn_closers(log: &Log, first: u32) -> Vec<Vec<u8>> {
         for call in open_calls(log, step_seq) {
             let mut data = braced(&[("turn", &turn), ("step", &step), ("callId", &call.id)]);
             data.pop();
-            data.extend(b",\"content\":[{\"type\":\"text\",\"text\":");
+            json::put(&mut data, b",\"content\":[{\"type\":\"text\",\"text\":");
             json::encode(INTERRUPTED_TEXT.as_bytes(), &mut data);
-            data.extend(b"}],\"isError\":true,\"error\":{\"name\":\"InterruptedError\",\"code\":\"interrupted\"}}");
+            json::put(
+                &mut data,
+                b"}],\"isError\":true,\"error\":{\"name\":\"InterruptedError\",\"code\":\"interrupted\"}}",
+            );
             let sources = call.logged_at.map(|seq| vec![seq]);
             closers.push(Kind::ToolResult, data, Intent { op: Some(SurfaceOp::Append), sources });
         }
@@ -100,14 +103,14 @@ fn braced(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = vec![b'{'];
     for (i, (name, value)) in members.iter().enumerate() {
         if i > 0 {
-            out.push(b',');
+            json::put(&mut out, b",");
         }
-        out.push(b'"');
-        out.extend(name.as_bytes());
-        out.extend(b"\":");
-        out.extend_from_slice(value);
+        json::put(&mut out, b"\"");
+        json::put(&mut out, name.as_bytes());
+        json::put(&mut out, b"\":");
+        json::put(&mut out, value);
     }
-    out.push(b'}');
+    json::put(&mut out, b"}");
     out
 }
 

@@ -18,6 +18,9 @@ use crate::surface::{Plan, Surface};
 /// Format version that this build reads and writes. Any other is refused.
 pub const FORMAT_VERSION: u64 = 0;
 
+/// An event's bytes must fit the 32 bits of an index entry.
+const MAX_EVENT: usize = (u32::MAX / 2) as usize;
+
 /// The immutable first line of a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
@@ -33,6 +36,9 @@ impl SessionHeader {
         let bad = |what: &str| Err(Error::new(Code::InvalidHeader, format!("not a session header: {what}")));
         let Ok(span) = json::whole(line) else { return bad("the line is not JSON") };
         let text = &line[span];
+        if text.contains(&b'\n') {
+            return bad("it must stand on one line");
+        }
         let member = |name| json::get(text, name);
         let string = |name| member(name).filter(|v| json::is_string(v));
         if text.first() != Some(&b'{') || !string("type").is_some_and(|t| json::key_is(t, "session")) {
@@ -159,7 +165,11 @@ impl Session {
                 .at_path("data"));
         }
         if event.kind == Kind::Other && !is_type_name(event.type_json) {
-            return Err(Error::new(Code::InvalidType, "the event type must be a non-empty JSON string").at_seq(seq));
+            let what = "the event type must be a non-empty JSON string; a type that the core knows goes by its kind";
+            return Err(Error::new(Code::InvalidType, what).at_seq(seq));
+        }
+        if !is_number(event.time) {
+            return Err(Error::new(Code::InvalidJson, "time must be a JSON number").at_seq(seq).at_path("time"));
         }
         event::check_data(event.data, event.kind, seq)?;
         self.append_checked(event)
@@ -169,8 +179,8 @@ impl Session {
     /// façade's walk does; the rules that need the log are checked here.
     pub fn append_checked(&mut self, event: &NewEvent<'_>) -> Result<u32> {
         let seq = self.len();
-        if event.data.len() > (u32::MAX / 2) as usize {
-            return Err(Error::new(Code::InvalidPayload, "one event holds at most 2 GiB").at_seq(seq).at_path("data"));
+        if event.data.len() > MAX_EVENT {
+            return Err(too_large().at_seq(seq));
         }
         event.intent.check(event.kind, seq)?;
         let plan = if event.kind.is_surface() { Some(self.surface.plan(&event.intent, seq)?) } else { None };
@@ -179,8 +189,19 @@ impl Session {
         Ok(seq)
     }
 
-    /// Appends a finished line (without its line end) as it is: it must be the next event.
+    /// Appends a finished line as it is, without blanks and line ends around it: it must be the
+    /// next event.
+    ///
+    /// # Errors
+    /// As [`Session::append`], and `CORRUPT_LOG` or `SEQ_MISMATCH` where it is no event or another.
     pub fn append_line(&mut self, line: &[u8]) -> Result<u32> {
+        let line = line.trim_ascii();
+        if line.contains(&b'\n') {
+            return Err(Error::new(Code::InvalidJson, "an event stands on one line").at_seq(self.len()));
+        }
+        if line.len() > MAX_EVENT {
+            return Err(too_large().at_seq(self.len()));
+        }
         let envelope = event::parse(line).map_err(|fault| match fault {
             LineFault::Syntax(e) => Error::new(Code::InvalidJson, format!("not JSON: expected {}", e.expected)),
             LineFault::Rule(e) => e,
@@ -323,6 +344,17 @@ impl Session {
     }
 }
 
+fn too_large() -> Error {
+    Error::new(Code::InvalidPayload, "one event holds at most 2 GiB").at_path("data")
+}
+
 fn is_type_name(text: &[u8]) -> bool {
-    text.len() > 2 && json::is_string(text) && json::string(text, 0) == Ok(text.len()) && !text.contains(&b'\n')
+    text.len() > 2
+        && json::is_string(text)
+        && json::string(text, 0) == Ok(text.len())
+        && Kind::of(&json::decode(text)) == Kind::Other
+}
+
+fn is_number(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'-' | b'0'..=b'9')) && json::value(text, 0) == Ok(text.len())
 }

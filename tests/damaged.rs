@@ -80,7 +80,9 @@ fn zero_bytes_in_the_middle_are_corruption() {
 fn zero_bytes_at_the_end_are_a_torn_tail() {
     let good = file(&[user(0, "a").as_bytes()]);
     loaded(&[&good[..], &[0; 512]].concat(), 1, 512);
-    loaded(&[&good[..], &[0; 512], b"\n"].concat(), 1, 513);
+    // With a line end after it, the run may stand in place of a record that was acknowledged.
+    let error = refused(&[&good[..], &[0; 512], b"\n"].concat(), Code::CorruptLog, 3, good.len());
+    assert_eq!(error.seq, Some(1));
     refused(&[0; 413], Code::InvalidHeader, 1, 0);
     refused(&[&[0; 413][..], b"\n"].concat(), Code::InvalidHeader, 1, 0);
 }
@@ -203,7 +205,9 @@ fn a_gap_or_a_second_writer_is_named() {
         let lines: Vec<String> = seqs.iter().map(|&seq| user(seq, &format!("{seq}"))).collect();
         (file(&[lines.concat().as_bytes()]), lines[0].len())
     };
-    for (seqs, line, found) in [(&[0, 1, 2, 4, 5][..], 5, 4), (&[0, 1, 2, 3, 1, 2], 6, 1), (&[0, 0], 3, 0), (&[1], 2, 1)] {
+    for (seqs, line, found) in
+        [(&[0, 1, 2, 4, 5][..], 5, 4), (&[0, 1, 2, 3, 1, 2], 6, 1), (&[0, 0], 3, 0), (&[1], 2, 1)]
+    {
         let (bytes, each) = log(seqs);
         let error = refused(&bytes, Code::SeqMismatch, line, HEADER.len() + 1 + (line as usize - 2) * each);
         assert_eq!(error.seq, Some(found));

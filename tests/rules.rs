@@ -109,11 +109,22 @@ fn other_events_carry_no_surface_field() {
 fn surface_fields_are_well_formed() {
     let with = |field: &str| format!(r#"{{"type":"user/message","seq":7,"time":7,"data":{DATA},{field}}}"#);
     for op in [
-        "null", "1", "[]", "{}", r#""prepend""#, r#""Append""#, r#"{"op":"append"}"#, r#"{"op":"replace","start":1}"#,
-        r#"{"op":"replace","start":1,"end":1,"more":1}"#, r#"{"op":"replace","start":-1,"end":1}"#,
-        r#"{"op":"replace","start":1.0,"end":1}"#, r#"{"op":"replace","start":1e0,"end":1}"#,
-        r#"{"op":"replace","start":"1","end":1}"#, r#"{"op":"replace","start":1,"end":4294967296}"#,
-        r#"{"op":"replace","start":1,"end":null}"#, r#"{"op":"cut","start":1,"end":1}"#,
+        "null",
+        "1",
+        "[]",
+        "{}",
+        r#""prepend""#,
+        r#""Append""#,
+        r#"{"op":"append"}"#,
+        r#"{"op":"replace","start":1}"#,
+        r#"{"op":"replace","start":1,"end":1,"more":1}"#,
+        r#"{"op":"replace","start":-1,"end":1}"#,
+        r#"{"op":"replace","start":1.0,"end":1}"#,
+        r#"{"op":"replace","start":1e0,"end":1}"#,
+        r#"{"op":"replace","start":"1","end":1}"#,
+        r#"{"op":"replace","start":1,"end":4294967296}"#,
+        r#"{"op":"replace","start":1,"end":null}"#,
+        r#"{"op":"cut","start":1,"end":1}"#,
     ] {
         let line = with(&format!(r#""sourceEventSeqs":[1],"surfaceOp":{op}"#));
         let error = refused_line(&mut base(), &[line.as_bytes(), b"\n"].concat(), Code::InvalidSurfaceOp);
@@ -243,11 +254,27 @@ fn a_surface_payload_can_be_projected() {
 fn append_takes_one_line_of_json() {
     let mut session = base();
     let before = state(&session);
-    for data in ["", " ", "{", "{} {}", "NaN", "undefined", "[1,]", "{\"a\":1,}", "'a'", "\"a", "[1,\n2]", "{}\n", "\u{feff}1"] {
+    for data in
+        ["", " ", "{", "{} {}", "NaN", "undefined", "[1,]", "{\"a\":1,}", "'a'", "\"a", "[1,\n2]", "{}\n", "\u{feff}1"]
+    {
         let error = session.append(&event(Kind::AssistantChunk, data, Intent::default())).unwrap_err();
         assert_eq!((error.code, error.seq, error.path), (Code::InvalidJson, Some(7), Some("data")), "{data}");
     }
-    for name in ["", "a", "\"\"", "\"a", "a\"", "\"a\"b\"", "\"a\n\"", "1", "null", "\"\\x\"", " \"a\"", "\"turn/end\"", "\"user/mess\\u0061ge\""] {
+    for name in [
+        "",
+        "a",
+        "\"\"",
+        "\"a",
+        "a\"",
+        "\"a\"b\"",
+        "\"a\n\"",
+        "1",
+        "null",
+        "\"\\x\"",
+        " \"a\"",
+        "\"turn/end\"",
+        "\"user/mess\\u0061ge\"",
+    ] {
         let custom = NewEvent { type_json: name.as_bytes(), ..event(Kind::Other, "{}", Intent::default()) };
         let error = session.append(&custom).unwrap_err();
         assert_eq!((error.code, error.seq), (Code::InvalidType, Some(7)), "{name}");
@@ -268,12 +295,24 @@ fn append_takes_one_line_of_json() {
 #[test]
 fn a_line_is_an_event() {
     for bad in [
-        "[]", "1", "\"x\"", "null", "{}", r#"{"type":"x","seq":7,"time":1}"#, r#"{"type":"x","seq":7,"data":1}"#,
-        r#"{"type":"x","time":1,"data":1}"#, r#"{"seq":7,"time":1,"data":1}"#, r#"{"type":"","seq":7,"time":1,"data":1}"#,
-        r#"{"type":1,"seq":7,"time":1,"data":1}"#, r#"{"type":"x","seq":"7","time":1,"data":1}"#,
-        r#"{"type":"x","seq":7.0,"time":1,"data":1}"#, r#"{"type":"x","seq":-7,"time":1,"data":1}"#,
-        r#"{"type":"x","seq":7e0,"time":1,"data":1}"#, r#"{"type":"x","seq":4294967296,"time":1,"data":1}"#,
-        r#"{"type":"x","seq":7,"time":"1","data":1}"#, r#"{"type":"x","seq":7,"time":null,"data":1}"#,
+        "[]",
+        "1",
+        "\"x\"",
+        "null",
+        "{}",
+        r#"{"type":"x","seq":7,"time":1}"#,
+        r#"{"type":"x","seq":7,"data":1}"#,
+        r#"{"type":"x","time":1,"data":1}"#,
+        r#"{"seq":7,"time":1,"data":1}"#,
+        r#"{"type":"","seq":7,"time":1,"data":1}"#,
+        r#"{"type":1,"seq":7,"time":1,"data":1}"#,
+        r#"{"type":"x","seq":"7","time":1,"data":1}"#,
+        r#"{"type":"x","seq":7.0,"time":1,"data":1}"#,
+        r#"{"type":"x","seq":-7,"time":1,"data":1}"#,
+        r#"{"type":"x","seq":7e0,"time":1,"data":1}"#,
+        r#"{"type":"x","seq":4294967296,"time":1,"data":1}"#,
+        r#"{"type":"x","seq":7,"time":"1","data":1}"#,
+        r#"{"type":"x","seq":7,"time":null,"data":1}"#,
     ] {
         refused_line(&mut base(), format!("{bad}\n").as_bytes(), Code::CorruptLog);
     }
@@ -322,8 +361,23 @@ fn envelope_keys_may_be_spelt_with_escapes_and_stand_in_any_order() {
 fn only_version_0_is_read() {
     let header = |version: &str| format!(r#"{{"type":"session",{version}"id":"s","createdAt":1}}"#);
     for version in [
-        "1", "0.0", "0e0", "-0", "3.0000000000000001", "\"0\"", "null", "true", "[0]", "4294967296", "9007199254740993",
-        "1e400", "0,\"version\":0", "1,\"version\":0", "0,\"version\":1", "0,\"v\\u0065rsion\":1", "0,\"v\\u0065rsion\":0",
+        "1",
+        "0.0",
+        "0e0",
+        "-0",
+        "3.0000000000000001",
+        "\"0\"",
+        "null",
+        "true",
+        "[0]",
+        "4294967296",
+        "9007199254740993",
+        "1e400",
+        "0,\"version\":0",
+        "1,\"version\":0",
+        "0,\"version\":1",
+        "0,\"v\\u0065rsion\":1",
+        "0,\"v\\u0065rsion\":0",
     ] {
         let text = header(&format!(r#""version":{version},"#));
         let error = SessionHeader::parse(text.as_bytes()).unwrap_err();

@@ -48,7 +48,7 @@ async function main() {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     all.push(...outcome.results);
     failure = outcome.failure;
-    lines.push(`${failure ? 'FAIL' : 'ok  '} ${name.padEnd(13)}${seconds.padStart(7)} s   ${outcome.results.length > 0 ? describe(sum(outcome.results)) : ''}`);
+    lines.push(`${failure ? 'FAIL' : 'ok  '} ${name.padEnd(13)}${seconds.padStart(7)} s   ${outcome.results.length > 0 ? describe(sum(outcome.results)) : ''}`.trimEnd());
     console.log(failure ? `${lines.at(-1)}\n${failure.message}` : lines.at(-1));
     if (failure) break;
   }

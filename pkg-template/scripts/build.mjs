@@ -3,7 +3,7 @@
 // Only node: builtins and tools.mjs may be imported: node_modules may not exist yet.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
@@ -72,9 +72,17 @@ async function buildTypeScript() {
 
   const inputs = hashFiles(['pkg-template/tsconfig.json', 'pkg-template/src', 'package-lock.json']);
   await unlessDone('typescript', inputs, [join(PKG, 'dist/index.js')], async () => {
-    rmSync(join(PKG, 'dist'), { recursive: true, force: true });
     console.log('tsc -p pkg-template/tsconfig.json');
-    await runNode('node_modules/typescript/bin/tsc', ['-p', 'pkg-template/tsconfig.json']);
+    // Emitted beside and moved in: a failed build leaves the last good package where it is.
+    const staging = at(`target/dist-${process.pid}`);
+    try {
+      await runNode('node_modules/typescript/bin/tsc', ['-p', 'pkg-template/tsconfig.json', '--outDir', staging]);
+      rmSync(join(PKG, 'dist'), { recursive: true, force: true });
+      mkdirSync(PKG, { recursive: true });
+      renameSync(staging, join(PKG, 'dist'));
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
   });
 }
 

@@ -2,11 +2,12 @@
  * The walk: one pass over a value that checks it, snapshots it, and writes its JSON text.
  *
  * Invariants:
- * - Each property is read once. The object spread and `slice` are that one read; what is checked, what is written and
- *   what is returned are the copy that they made, so a getter cannot show one value to the check and another to the log.
+ * - Each property is read once, and what was read is what is checked, written and returned: a getter cannot show one
+ *   value to the check and another to the log.
  * - The text is what `JSON.stringify` would print, byte for byte; it goes straight into the scratch area.
  * - The snapshot is deeply frozen. Nothing of the caller's object is reachable from it.
  * - A refused value leaves nothing behind: whoever called has not moved its own end of the area.
+ * - A getter that uses this package while its object is walked is refused: it would write into the same area.
  *
  * The walk is recursive to {@link DEEP} levels and goes on with a stack of its own below that, so depth is bounded by
  * memory alone. It is monomorphic on purpose: module-level functions over module-level state, no class.
@@ -16,8 +17,12 @@ import { core } from './core.js';
 import { PalimpsestError } from './errors.js';
 import { bytes, pending, putUtf8, refresh, release, reserve } from './scratch.js';
 
+
 /** Levels that the call stack is trusted with. Cycles are looked for from here on: every cycle gets this deep. */
 const DEEP = 200;
+
+/** Levels at which a value is taken for one that makes itself up as it is read. */
+const DEEPEST = 1 << 20;
 
 /** Strings up to this length are written unit by unit; longer ones by the platform's encoder. */
 const SHORT = 48;
@@ -25,8 +30,15 @@ const SHORT = 48;
 /** Units of a long string that are encoded at once. */
 const PIECE = 1 << 14;
 
+/** Where text goes, and how much of it fits: the scratch area, taken at the start of a walk and after it has moved. */
+let out = bytes;
+let capacity = 0;
+
 /** End of what has been written, an offset into the scratch area. */
 let pos = 0;
+
+/** Whether a walk is under way; the batches do not move until it is over. */
+export let walking = false;
 
 /** Key or index at each level on the way to the value at hand, for the error's path. */
 let path: (string | number)[] = [];
@@ -49,56 +61,103 @@ const result: Encoded = { value: undefined, end: 0 };
  * @throws PalimpsestError `INVALID_JSON_VALUE` with the path of the first part that JSON would lose or change
  */
 export function encode(value: unknown, at: number, root: string): Encoded {
-  reserve(at + 256);
-  pos = at;
-  depth = 0;
+  begin(at);
   try {
     result.value = walk(value);
     result.end = pos;
+    // What a getter did to the core's memory went unseen until now, and so did the text written since.
+    if (out.byteLength === 0) refuse('a getter has made the core grow');
     return result;
   } catch (error) {
-    throw refusal(error, root);
+    throw refusal(error, value, root);
   } finally {
-    if (path.length > 4 * DEEP) path = [];
+    end();
   }
 }
 
 /** Whether the value survives JSON without loss: what `append` would accept as data. */
 export function isJsonValue(value: unknown): boolean {
+  begin(pending);
   try {
-    depth = 0;
-    pos = pending;
-    reserve(pos + 256);
     walk(value);
     return true;
   } catch (error) {
     if (error instanceof PalimpsestError) throw error;
     return false;
   } finally {
+    end();
     if (pending === 0) release();
   }
 }
 
+function begin(at: number): void {
+  if (walking) throw new PalimpsestError('REENTRANT_APPEND', 'a getter uses palimpsest while the object that it belongs to is being logged; log plain data');
+  pos = at;
+  // The area may have moved since the last walk, or the core's memory grown, which detaches every view.
+  if (out !== bytes || out.byteLength === 0) capacity = 0;
+  room(256);
+  depth = 0;
+  polluted = false;
+  for (const _ in EMPTY) polluted = true;
+  walking = true;
+}
+
+function end(): void {
+  walking = false;
+  if (path.length > 4 * DEEP) path = [];
+}
+
+/** Makes sure that `more` bytes fit behind what is written. */
+function room(more: number): void {
+  if (pos + more > capacity) {
+    reserve(pos + more);
+    out = bytes;
+    capacity = out.byteLength;
+  }
+}
+
+const EMPTY = {};
+
+/** Whether somebody has put enumerable properties on `Object.prototype`, which `for…in` would list. */
+let polluted = false;
+
 /** Why a value is refused; becomes a PalimpsestError once the path is known. */
 class Refusal extends Error {}
+
+class Cycle extends Refusal {}
 
 function refuse(why: string): never {
   throw new Refusal(why);
 }
 
-function refusal(error: unknown, root: string): unknown {
+function refusal(error: unknown, value: unknown, root: string): unknown {
   if (error instanceof PalimpsestError) return error;
-  let where = root;
-  for (const key of path.slice(0, depth)) {
-    if (typeof key === 'number') where += `[${key}]`;
-    else where += /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
-  }
-  const why = error instanceof Refusal ? error.message : `reading it threw ${String(error)}`;
-  const cause = error instanceof Refusal ? undefined : error;
-  return new PalimpsestError('INVALID_JSON_VALUE', `${where}: ${why}; only values that JSON keeps without loss can be logged`, {
-    path: where,
-    cause,
+  const keys = error instanceof Cycle ? firstReturn(value) : path.slice(0, depth);
+  const steps = keys.map((key) => {
+    if (typeof key === 'number') return `[${key}]`;
+    return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
   });
+  const where = root + steps.join('');
+  const shown = steps.length > 40 ? `${root}${steps.slice(0, 20).join('')} … ${steps.slice(-20).join('')}` : where;
+  const own = error instanceof Refusal;
+  const why = own ? error.message : `reading it threw ${String(error)}`;
+  return new PalimpsestError('INVALID_JSON_VALUE', `${shown}: ${why}; only values that JSON keeps without loss can be logged`, {
+    path: where,
+    cause: own ? undefined : error,
+  });
+}
+
+/** The keys from the value to where the current path first comes back to an object that it has passed. */
+function firstReturn(value: unknown): (string | number)[] {
+  const seen = new Set<unknown>([value]);
+  let at = value;
+  for (let i = 0; i < depth; i++) {
+    // A plain data property on the way here, unless somebody plays tricks; then the whole path is named.
+    at = typeof at === 'object' && at !== null ? Object.getOwnPropertyDescriptor(at, path[i]!)?.value : undefined;
+    if (seen.has(at)) return path.slice(0, i + 1);
+    seen.add(at);
+  }
+  return path.slice(0, depth);
 }
 
 /** Writes one value and returns its snapshot. */
@@ -126,48 +185,76 @@ function leaf(value: unknown): void {
 }
 
 function walkObject(value: object): object {
-  const copy = copyObject(value);
-  const keys = Object.keys(copy);
-  byte(0x7b);
-  const level = depth++;
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string;
-    path[level] = key;
-    if (i > 0) byte(0x2c);
-    string(key);
-    byte(0x3a);
-    const child = copy[key];
-    if (typeof child === 'object' && child !== null) copy[key] = walk(child);
-    else leaf(child);
+  checkPlain(value);
+  const source = value as Record<string, unknown>;
+  const copy: Record<string, unknown> = {};
+  const level = depth;
+  let comma = false;
+  room(2);
+  out[pos++] = 0x7b;
+  if (polluted) {
+    for (const key of Object.keys(source)) comma = member(source, key, copy, level, comma);
+  } else {
+    for (const key in source) comma = member(source, key, copy, level, comma);
   }
   depth = level;
-  byte(0x7d);
+  room(1);
+  out[pos++] = 0x7d;
   return Object.freeze(copy);
+}
+
+/** One property: the one read of it, its text, its place in the copy. */
+function member(source: Record<string, unknown>, key: string, copy: Record<string, unknown>, level: number, comma: boolean): true {
+  path[level] = key;
+  depth = level + 1;
+  const child = source[key];
+  if (comma) {
+    room(1);
+    out[pos++] = 0x2c;
+  }
+  string(key);
+  room(1);
+  out[pos++] = 0x3a;
+  const kept = walk(child);
+  if (key === '__proto__') Object.defineProperty(copy, key, { value: kept, enumerable: true });
+  else copy[key] = kept;
+  return true;
 }
 
 function walkArray(value: readonly unknown[]): readonly unknown[] {
   const copy = copyArray(value);
-  byte(0x5b);
+  room(1);
+  out[pos++] = 0x5b;
   const level = depth++;
   for (let i = 0; i < copy.length; i++) {
     path[level] = i;
-    if (i > 0) byte(0x2c);
+    if (i > 0) {
+      room(1);
+      out[pos++] = 0x2c;
+    }
     const child = copy[i];
     if (typeof child === 'object' && child !== null) copy[i] = walk(child);
     else leaf(child);
   }
   depth = level;
-  byte(0x5d);
+  room(1);
+  out[pos++] = 0x5d;
   return Object.freeze(copy);
+}
+
+function checkPlain(value: object): void {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) refuse(`${named(value)} is not a plain object`);
 }
 
 /** The one read of an object's properties: own enumerable string keys, as `JSON.stringify` sees them. */
 function copyObject(value: object): Record<string, unknown> {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) refuse(`${named(value)} is not a plain object`);
-  const copy = { ...value } as Record<string, unknown>;
-  const symbols = Object.getOwnPropertySymbols(copy);
-  if (symbols.length > 0) for (const symbol of symbols) Reflect.deleteProperty(copy, symbol);
+  checkPlain(value);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    path[depth] = key;
+    Object.defineProperty(copy, key, { value: (value as Record<string, unknown>)[key], enumerable: true, writable: true, configurable: true });
+  }
   return copy;
 }
 
@@ -198,9 +285,9 @@ interface Frame {
 function walkDeep(root: object): unknown {
   const frames: Frame[] = [];
   const open = new Set<object>();
-  const level = depth;
   const enter = (source: object): void => {
-    if (open.has(source)) refuse('a cycle');
+    if (open.has(source)) throw new Cycle('a cycle');
+    if (depth >= DEEPEST) refuse(`nested deeper than ${DEEPEST} levels`);
     open.add(source);
     const copy = Array.isArray(source) ? copyArray(source) : copyObject(source);
     frames.push({ source, copy, keys: Array.isArray(copy) ? undefined : Object.keys(copy), next: 0 });
@@ -208,38 +295,32 @@ function walkDeep(root: object): unknown {
     depth++;
   };
   let done: unknown;
-  try {
-    enter(root);
-    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
-      const { copy, keys } = frame;
-      const key = keys === undefined ? frame.next : keys[frame.next];
-      if (key === undefined || (keys === undefined && frame.next >= (copy as unknown[]).length)) {
-        byte(keys === undefined ? 0x5d : 0x7d);
-        done = Object.freeze(copy);
-        open.delete(frame.source);
-        frames.pop();
-        depth--;
-        const parent = frames.at(-1);
-        if (parent !== undefined) {
-          const at = parent.keys === undefined ? parent.next - 1 : (parent.keys[parent.next - 1] as string);
-          (parent.copy as Record<string | number, unknown>)[at] = done;
-        }
-        continue;
+  enter(root);
+  for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+    const { copy, keys } = frame;
+    const key = keys === undefined ? frame.next : keys[frame.next];
+    if (key === undefined || (keys === undefined && frame.next >= (copy as unknown[]).length)) {
+      byte(keys === undefined ? 0x5d : 0x7d);
+      done = Object.freeze(copy);
+      open.delete(frame.source);
+      frames.pop();
+      depth--;
+      const parent = frames.at(-1);
+      if (parent !== undefined) {
+        const at = parent.keys === undefined ? parent.next - 1 : (parent.keys[parent.next - 1]!);
+        (parent.copy as Record<string | number, unknown>)[at] = done;
       }
-      path[depth - 1] = key;
-      if (frame.next++ > 0) byte(0x2c);
-      if (typeof key === 'string') {
-        string(key);
-        byte(0x3a);
-      }
-      const child = (copy as Record<string | number, unknown>)[key];
-      if (typeof child === 'object' && child !== null) enter(child);
-      else leaf(child);
+      continue;
     }
-  } catch (error) {
-    // A cycle's path would name every turn around it.
-    if (error instanceof Refusal && error.message === 'a cycle') depth = level;
-    throw error;
+    path[depth - 1] = key;
+    if (frame.next++ > 0) byte(0x2c);
+    if (typeof key === 'string') {
+      string(key);
+      byte(0x3a);
+    }
+    const child = (copy as Record<string | number, unknown>)[key];
+    if (typeof child === 'object' && child !== null) enter(child);
+    else leaf(child);
   }
   return done;
 }
@@ -247,24 +328,42 @@ function walkDeep(root: object): unknown {
 // ------------------------------------------------------------------------------------------------------------- writing
 
 function byte(value: number): void {
-  reserve(pos + 1);
-  bytes[pos++] = value;
+  room(1);
+  out[pos++] = value;
 }
 
 function ascii(text: string): void {
-  reserve(pos + text.length);
-  for (let i = 0; i < text.length; i++) bytes[pos++] = text.charCodeAt(i);
+  room(text.length);
+  for (let i = 0; i < text.length; i++) out[pos++] = text.charCodeAt(i);
 }
 
 /** As `JSON.stringify` prints it, which for a finite number is its `String` form. */
 function number(value: number): void {
-  if (value >= 0 && value < 10 && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
-    byte(0x30 + value);
+  if ((value | 0) === value && (value !== 0 || 1 / value > 0)) {
+    integer(value);
     return;
   }
   if (!Number.isFinite(value)) refuse(String(value));
-  if (value === 0 && 1 / value < 0) refuse('-0');
+  if (value === 0) refuse('-0');
   ascii(String(value));
+}
+
+/** A 32-bit integer. */
+function integer(value: number): void {
+  room(11);
+  let rest = value;
+  if (rest < 0) {
+    out[pos++] = 0x2d;
+    rest = -rest;
+  }
+  let digits = 1;
+  for (let power = 10; power <= rest; power *= 10) digits++;
+  pos += digits;
+  for (let at = pos - 1; digits > 0; digits--, at--) {
+    const tens = (rest / 10) | 0;
+    out[at] = 0x30 + rest - tens * 10;
+    rest = tens;
+  }
 }
 
 /** For each ASCII unit: 0 as it is, 1 a \u00xx escape, else the letter of its short escape. */
@@ -274,47 +373,49 @@ const ESCAPES = new Uint8Array(128).map((_, unit) => {
 });
 
 function string(text: string): void {
-  byte(0x22);
+  room(1);
+  out[pos++] = 0x22;
   if (text.length <= SHORT) units(text);
   else pieces(text);
-  byte(0x22);
+  room(1);
+  out[pos++] = 0x22;
 }
 
 /** Writes the inside of a string unit by unit; the only place that sees an unpaired surrogate. */
 function units(text: string): void {
-  reserve(pos + text.length * 6);
-  const out = bytes;
+  room(text.length * 6);
+  const target = out;
   let p = pos;
   for (let i = 0; i < text.length; i++) {
     let unit = text.charCodeAt(i);
     if (unit < 0x80) {
-      const escape = ESCAPES[unit] as number;
+      const escape = ESCAPES[unit]!;
       if (escape === 0) {
-        out[p++] = unit;
+        target[p++] = unit;
       } else if (escape > 1) {
-        out[p++] = 0x5c;
-        out[p++] = escape;
+        target[p++] = 0x5c;
+        target[p++] = escape;
       } else {
-        p = hexEscape(unit, out, p);
+        p = hexEscape(unit, target, p);
       }
     } else if (unit < 0x800) {
-      out[p++] = 0xc0 | (unit >> 6);
-      out[p++] = 0x80 | (unit & 0x3f);
+      target[p++] = 0xc0 | (unit >> 6);
+      target[p++] = 0x80 | (unit & 0x3f);
     } else if ((unit & 0xf800) !== 0xd800) {
-      out[p++] = 0xe0 | (unit >> 12);
-      out[p++] = 0x80 | ((unit >> 6) & 0x3f);
-      out[p++] = 0x80 | (unit & 0x3f);
+      target[p++] = 0xe0 | (unit >> 12);
+      target[p++] = 0x80 | ((unit >> 6) & 0x3f);
+      target[p++] = 0x80 | (unit & 0x3f);
     } else {
       const low = unit < 0xdc00 ? text.charCodeAt(i + 1) : 0;
       if ((low & 0xfc00) === 0xdc00) {
         i++;
         unit = 0x10000 + ((unit & 0x3ff) << 10) + (low & 0x3ff);
-        out[p++] = 0xf0 | (unit >> 18);
-        out[p++] = 0x80 | ((unit >> 12) & 0x3f);
-        out[p++] = 0x80 | ((unit >> 6) & 0x3f);
-        out[p++] = 0x80 | (unit & 0x3f);
+        target[p++] = 0xf0 | (unit >> 18);
+        target[p++] = 0x80 | ((unit >> 12) & 0x3f);
+        target[p++] = 0x80 | ((unit >> 6) & 0x3f);
+        target[p++] = 0x80 | (unit & 0x3f);
       } else {
-        p = hexEscape(unit, out, p);
+        p = hexEscape(unit, target, p);
       }
     }
   }
@@ -323,10 +424,10 @@ function units(text: string): void {
 
 const HEX = '0123456789abcdef';
 
-function hexEscape(unit: number, out: Uint8Array, p: number): number {
-  out[p++] = 0x5c;
-  out[p++] = 0x75;
-  for (let shift = 12; shift >= 0; shift -= 4) out[p++] = HEX.charCodeAt((unit >> shift) & 15);
+function hexEscape(unit: number, target: Uint8Array, p: number): number {
+  target[p++] = 0x5c;
+  target[p++] = 0x75;
+  for (let shift = 12; shift >= 0; shift -= 4) target[p++] = HEX.charCodeAt((unit >> shift) & 15);
   return p;
 }
 
@@ -337,7 +438,7 @@ function pieces(text: string): void {
     if (to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800) to--;
     const piece = to - from === text.length ? text : text.slice(from, to);
     from = to;
-    reserve(pos + piece.length * 3);
+    room(piece.length * 3);
     const written = putUtf8(piece, pos);
     // The encoder turns an unpaired surrogate into U+FFFD without a word.
     if (written > piece.length && core().scratch_has_replacement(pos, written)) {
@@ -345,7 +446,11 @@ function pieces(text: string): void {
       continue;
     }
     const length = core().scratch_escape(pos, written);
-    if (length !== written) refresh(Math.max(bytes.byteLength, pos + length));
+    if (length !== written) {
+      refresh(Math.max(bytes.byteLength, pos + length));
+      out = bytes;
+      capacity = out.byteLength;
+    }
     pos += length;
   }
 }

@@ -7,7 +7,7 @@
 import { core, pure } from './core.js';
 import { encode } from './encode.js';
 import { PalimpsestError } from './errors.js';
-import { SESSION_FORMAT_VERSION, type EpochHeader, type HeaderDelta, type SessionEvent, type SessionHeader } from './events.js';
+import type { EpochHeader, HeaderDelta, SessionEvent, SessionHeader } from './events.js';
 import { parseFrozen } from './freeze.js';
 import { bytes, pending, release } from './scratch.js';
 
@@ -75,7 +75,7 @@ export function headerToRecord(id: string, header: SessionHeader): string {
   if (ownId !== id) {
     throw new PalimpsestError('INVALID_HEADER', `session ${JSON.stringify(id)}: the header names another session, ${JSON.stringify(ownId)}`, { session: id });
   }
-  const record: Record<string, unknown> = { type: 'session', version: version ?? SESSION_FORMAT_VERSION, id, createdAt };
+  const record: Record<string, unknown> = { type: 'session', version, id, createdAt };
   if (cwd !== undefined) record.cwd = cwd;
   if (parentSession !== undefined) record.parentSession = parentSession;
   if (seedLength !== undefined) record.seedLength = seedLength;

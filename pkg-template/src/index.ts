@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * palimpsest: the event-sourced session log for LLM agents.
  *
@@ -6,6 +7,7 @@
  * - `session.ts` one log: append, derive, time travel (`view.ts`). `store.ts` live sessions, their feed, scopes, forks.
  * - `reader.ts` a stored log's bytes become a session. `header.ts`, `repair.ts` pure functions over headers and events.
  * - `encode.ts` the walk that checks, snapshots and writes a value; `records.ts`, `scratch.ts` how it reaches the core.
+ * - `assembler.ts` a streamed answer becomes a message. `providers/` requests and answers of model providers.
  * - `core.ts` the wasm core; `entry/` how each host starts it. `persistence/` where logs are stored.
  *
  * Three promises: what is logged never changes; a refused call leaves everything as it was; what goes in comes out the
@@ -18,6 +20,7 @@ export { isJsonValue } from './encode.js';
 export { Session } from './session.js';
 export { SessionView, type ModelRequest, type SurfaceSnapshot } from './view.js';
 export * from './store.js';
+export { BlockAssembler } from './assembler.js';
 export { SessionReader, readHeaderLine, type LoadedSession } from './reader.js';
 export { applyHeaderDelta, canonicalHeader, diffHeader, foldRequestHeader, headerEquals } from './header.js';
 export { interruptedTurnClosers, isToolPairingBalanced } from './repair.js';

@@ -21,7 +21,7 @@ function putLine(event: SessionEvent, at: number, root: string): number {
 export function withLines<T>(events: readonly SessionEvent[], root: string, use: (used: number) => T): T {
   sendRecords();
   let used = 0;
-  for (let i = 0; i < events.length; i++) used = putLine(events[i] as SessionEvent, used, `${root}[${i}]`);
+  for (let i = 0; i < events.length; i++) used = putLine(events[i]!, used, `${root}[${i}]`);
   try {
     return use(used);
   } finally {
@@ -43,7 +43,7 @@ export function putEvents(core: CoreSession, events: readonly SessionEvent[], se
   };
   try {
     for (let i = 0; i < events.length; i++) {
-      used = putLine(events[i] as SessionEvent, used, `${root}[${i}]`);
+      used = putLine(events[i]!, used, `${root}[${i}]`);
       if (used >= BATCH) send();
     }
     send();

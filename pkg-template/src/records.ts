@@ -6,9 +6,9 @@
  * The form of a record is described in `src/wasm/scratch.rs`.
  */
 
-import { encode } from './encode.js';
+import { encode, walking } from './encode.js';
 import { PalimpsestError } from './errors.js';
-import type { SurfaceIntent, SurfaceOp } from './events.js';
+import type { SurfaceOp } from './events.js';
 import { pending, release, reserve, setPending, words } from './scratch.js';
 
 const HEAD = 40;
@@ -79,6 +79,7 @@ export function addRecord(batch: Batch, kind: number, type: string, time: number
 /** Sends the pending records to the core: those of `batch`, or whosever they are. */
 export function sendRecords(batch: Batch | undefined = owner): void {
   if (pending === 0 || batch === undefined || batch !== owner) return;
+  refuseWithin();
   const length = pending;
   setPending(0);
   try {
@@ -88,14 +89,22 @@ export function sendRecords(batch: Batch | undefined = owner): void {
   }
 }
 
-/** Sends the pending records once they are many. */
-export function sendIfFull(): void {
-  if (pending >= FULL) sendRecords();
+/** Sends the pending records once they are many; whether it did. */
+export function sendIfFull(): boolean {
+  if (pending < FULL) return false;
+  sendRecords();
+  return true;
+}
+
+/** Nothing pending moves while a walk writes behind it. */
+function refuseWithin(): void {
+  if (walking) throw new PalimpsestError('REENTRANT_APPEND', 'a getter uses a session while the object that it belongs to is being logged; log plain data');
 }
 
 /** Forgets pending records of a session that is going away. */
 export function dropRecords(batch: Batch): void {
   if (owner !== batch) return;
+  refuseWithin();
   owner = undefined;
   setPending(0);
 }
@@ -104,30 +113,29 @@ const isSeq = (value: unknown): value is number => typeof value === 'number' && 
 
 /**
  * Reads an intent once and freezes it.
+ * @param intent what the caller gave; types do not bind everyone
  * @throws PalimpsestError `INVALID_SURFACE_OP` or `INVALID_SOURCES` where it has not even the right shape
  */
-export function freezeIntent(intent: SurfaceIntent | undefined, session: string, seq: number): FrozenIntent | undefined {
+export function freezeIntent(intent: unknown, session: string, seq: number): FrozenIntent | undefined {
   if (intent === undefined || intent === null) return undefined;
+  const { surfaceOp, sourceEventSeqs } = intent as { surfaceOp?: unknown; sourceEventSeqs?: unknown };
+  const refuse = (code: 'INVALID_SOURCES' | 'INVALID_SURFACE_OP', path: string, what: string): never => {
+    throw new PalimpsestError(code, `session ${JSON.stringify(session)}, seq ${seq}, ${path}: ${what}`, { session, seq, path });
+  };
   const frozen: FrozenIntent = {};
-  const { surfaceOp, sourceEventSeqs } = intent as Partial<SurfaceIntent>;
-  const where = `session ${JSON.stringify(session)}, seq ${seq}`;
   if (sourceEventSeqs !== undefined) {
-    const sources: unknown = Array.isArray(sourceEventSeqs) ? [...sourceEventSeqs] : undefined;
-    if (!Array.isArray(sources) || !sources.every(isSeq)) {
-      throw new PalimpsestError('INVALID_SOURCES', `${where}, sourceEventSeqs: it must be an array of seqs of earlier events`, { session, seq, path: 'sourceEventSeqs' });
-    }
+    const sources: unknown[] | undefined = Array.isArray(sourceEventSeqs) ? Array.from<unknown>(sourceEventSeqs) : undefined;
+    if (sources?.every(isSeq) !== true) return refuse('INVALID_SOURCES', 'sourceEventSeqs', 'it must be an array of seqs of earlier events');
     frozen.sourceEventSeqs = Object.freeze(sources);
   }
-  if (surfaceOp !== undefined) {
-    if (surfaceOp === 'append') {
-      frozen.surfaceOp = surfaceOp;
-    } else {
-      const { op, start, end } = (typeof surfaceOp === 'object' && surfaceOp !== null ? surfaceOp : {}) as { op?: unknown; start?: unknown; end?: unknown };
-      if (op !== 'replace' || !isSeq(start) || !isSeq(end)) {
-        throw new PalimpsestError('INVALID_SURFACE_OP', `${where}, surfaceOp: it must be 'append' or { op: 'replace', start, end } with two seqs`, { session, seq, path: 'surfaceOp' });
-      }
-      frozen.surfaceOp = Object.freeze({ op, start, end });
+  if (surfaceOp === 'append') {
+    frozen.surfaceOp = surfaceOp;
+  } else if (surfaceOp !== undefined) {
+    const { op, start, end } = Object(surfaceOp) as { op?: unknown; start?: unknown; end?: unknown };
+    if (op !== 'replace' || !isSeq(start) || !isSeq(end)) {
+      return refuse('INVALID_SURFACE_OP', 'surfaceOp', "it must be 'append' or { op: 'replace', start, end } with two seqs");
     }
+    frozen.surfaceOp = Object.freeze({ op, start, end });
   }
   return frozen;
 }

@@ -25,7 +25,6 @@ import {
   type SessionHeader,
   type SessionId,
   type SessionSurface,
-  type SurfaceIntent,
 } from './events.js';
 import { parseFrozen } from './freeze.js';
 import { headerToRecord } from './header.js';
@@ -45,6 +44,9 @@ export interface AppendSink {
   /** Whether {@link AppendSink.bytes} is to be called for what is appended now. */
   wantsBytes(): boolean;
 }
+
+/** Events that were appended last and are kept as they were returned. */
+const RECENT = 64;
 
 /** Set while a session is built around a core handle that exists already (a load, a fork). */
 let adopted: CoreSession | undefined;
@@ -183,16 +185,17 @@ export class Session {
     this.#live();
     const seq = this.#length;
     const kind = KINDS.get(type) ?? 0;
-    const fields = freezeIntent(intent[0] as SurfaceIntent | undefined, this.id, seq);
+    const fields = freezeIntent(intent[0], this.id, seq);
     const time = Math.max(0, Math.trunc(Date.now()));
     // Whatever the core may refuse crosses at once and alone: nothing that waits can be refused with it.
     const checked = (kind !== 0 && kind !== KindNumber.chunk) || fields !== undefined;
     let snapshot: unknown;
+    let crossed = checked;
     try {
       if (checked) sendRecords(this.#batch);
       snapshot = addRecord(this.#batch, kind, type, time, data, fields);
       if (!checked) {
-        sendIfFull();
+        crossed = sendIfFull();
       } else {
         if (kind !== 0 && kind <= LAST_SURFACE_KIND) checkPayload(kind, snapshot, type);
         sendRecords(this.#batch);
@@ -202,10 +205,12 @@ export class Session {
       if (checked) dropRecords(this.#batch);
       throw this.#named(error, seq);
     }
-    const event = { type, seq, time, data: snapshot, ...fields } as unknown as SessionEvent<T>;
-    Object.freeze(event);
+    const event = Object.freeze(
+      fields === undefined ? { type, seq, time, data: snapshot } : { type, seq, time, data: snapshot, ...fields },
+    ) as unknown as SessionEvent<T>;
     this.#length = seq + 1;
     this.#recent.push(event);
+    if (crossed && this.#recent.length > RECENT) this.#forgetRecent();
     if (kind === KindNumber.requestHeader || kind === KindNumber.requestHeaderDelta) this.#headerEvents++;
     if (this.#derived !== undefined && fields?.surfaceOp !== undefined) {
       this.#derived.add(seq, fields.surfaceOp, deriveEventMessage(event));
@@ -230,7 +235,7 @@ export class Session {
     if (this.#headerCache?.count !== count) {
       this.#headerCache = { count, header: this.at(this.#length - 1).requestHeader() };
     }
-    return this.#headerCache?.header;
+    return this.#headerCache.header;
   }
 
   /**
@@ -294,11 +299,14 @@ export class Session {
   #synced(): CoreSession {
     const core = this.#live();
     sendRecords(this.#batch);
-    if (this.#recent.length > 0) {
-      this.#recent = [];
-      this.#recentFrom = this.#length;
-    }
+    if (this.#recent.length > RECENT) this.#forgetRecent();
     return core;
+  }
+
+  /** Old events are read from the core's bytes; nothing may be waiting to cross. */
+  #forgetRecent(): void {
+    this.#recent = [];
+    this.#recentFrom = this.#length;
   }
 
   #refusal(code: PalimpsestError['code'], what: string): PalimpsestError {
@@ -324,13 +332,13 @@ export class Session {
     if (this.#derived === undefined) {
       const core = this.#synced();
       const seqs = core.surfaceSeqs(this.#length);
-      this.#derived = new Derived([...seqs], parseFrozen<(Message | null)[]>(core.messagesJson(seqs)));
+      this.#derived = new Derived([...seqs], parseFrozen<(Message | null)[]>(core.messagesJson(seqs)).slice());
     }
     return this.#derived;
   }
 
   #notify(event: SessionEvent): void {
-    const sink = this.#sink as AppendSink;
+    const sink = this.#sink!;
     if (!sink.wantsBytes()) {
       this.#delivered = this.#length;
     } else if (!this.#scheduled) {
@@ -369,7 +377,8 @@ export class Session {
     try {
       putEvents(core, events, this.id, 'events');
     } finally {
-      this.#length = this.#recentFrom = core.length();
+      this.#length = core.length();
+      this.#forgetRecent();
       this.#headerEvents = core.headerEvents();
       if (this.#length > first) this.#derived = undefined;
     }

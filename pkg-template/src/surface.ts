@@ -13,7 +13,7 @@ interface Source {
 export function nodesOf(seqs: ArrayLike<number>): readonly SurfaceNode[] {
   const nodes: SurfaceNode[] = [];
   for (let i = 0; i < seqs.length; i++) {
-    nodes.push(Object.freeze({ seq: seqs[i] as number, prev: seqs[i - 1] ?? null, next: seqs[i + 1] ?? null }));
+    nodes.push(Object.freeze({ seq: seqs[i]!, prev: seqs[i - 1] ?? null, next: seqs[i + 1] ?? null }));
   }
   return Object.freeze(nodes);
 }

@@ -72,10 +72,7 @@ pub extern "C" fn scratch_escape(at: usize, len: usize) -> usize {
 /// surrogate.
 #[unsafe(no_mangle)]
 pub extern "C" fn scratch_has_replacement(at: usize, len: usize) -> bool {
-    AREA.with_borrow(|area| {
-        let text = area.get(at..at + len).unwrap_or_default();
-        text.windows(3).any(|w| w == b"\xEF\xBF\xBD")
-    })
+    AREA.with_borrow(|area| json::has_replacement(area.get(at..at + len).unwrap_or_default()))
 }
 
 /// Reads the first `len` bytes of the area.

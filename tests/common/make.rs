@@ -1,4 +1,5 @@
 //! Sessions and events for the tests that make their own.
+#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use palimpsest_core::event::{Intent, Kind, NewEvent, SurfaceOp};
 use palimpsest_core::{Header, Loaded, Reader, Result, Session, SessionHeader};

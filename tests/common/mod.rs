@@ -1,8 +1,10 @@
-//! The vectors of `tests/fixtures/vectors/` as tests, the same for every host. See the README there.
+//! What is tested on every host: the vectors of `tests/fixtures/vectors/` (see the README there), and
+//! strings, which the core scans differently from host to host.
 //!
 //! A host file names its test attribute: `vector_tests!(#[test]);`.
 
 pub mod deltas;
+pub mod strings;
 pub mod vector;
 
 use palimpsest_core::json;
@@ -48,7 +50,7 @@ pub fn count(object: &[u8], name: &str) -> u64 {
 }
 
 /// Number of tests that [`vector_tests`] makes.
-const TESTS: usize = vector::VECTORS.len() + 1;
+const TESTS: usize = vector::VECTORS.len() + 2;
 
 static CASES: AtomicUsize = AtomicUsize::new(0);
 static FINISHED: AtomicUsize = AtomicUsize::new(0);
@@ -59,10 +61,11 @@ pub fn finished(cases: usize) -> Option<String> {
     assert!(cases > 0, "nothing was compared");
     let total = CASES.fetch_add(cases, Ordering::SeqCst) + cases;
     let last = FINISHED.fetch_add(1, Ordering::SeqCst) + 1 == TESTS;
-    last.then(|| format!("{total} cases of {} vectors and the header deltas", vector::VECTORS.len()))
+    last.then(|| format!("{total} cases of {} vectors, the header deltas and strings", vector::VECTORS.len()))
 }
 
-/// One test for each vector and one for the header deltas; `$report` gets the number of cases.
+/// One test for each vector, one for the header deltas and one for strings; `$report` gets the number
+/// of cases.
 macro_rules! vector_tests {
     (#[$test:meta] $report:path) => {
         vector_tests! { #[$test] $report;
@@ -75,6 +78,11 @@ macro_rules! vector_tests {
         #[$test]
         fn header_deltas() {
             $report(common::deltas::check());
+        }
+
+        #[$test]
+        fn strings() {
+            $report(common::strings::check());
         }
     };
     (#[$test:meta] $report:path; $($name:ident $number:literal)*) => {

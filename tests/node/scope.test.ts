@@ -124,7 +124,7 @@ suite('the end of a scope', () => {
     for (const id of ['a', 'b', 'c']) scope.create(id);
     await assert.rejects(scope.dispose(), (error: unknown) => {
       assert.ok(error instanceof FlushError);
-      assert.match(error.message, /agent.*session b.*disk full/i);
+      assert.match(error.message, /agent.*session "b".*disk full/);
       assert.equal(error.errors.length, 1);
       return true;
     });

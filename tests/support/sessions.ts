@@ -47,3 +47,5 @@ export function decode(bytes: Uint8Array): string {
 export function concat(chunks: readonly Uint8Array[]): string {
   return decode(Buffer.concat(chunks));
 }
+
+export { type AgentOptions, randomAgentSession } from './agent.js';

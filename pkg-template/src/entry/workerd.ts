@@ -1,7 +1,6 @@
 /** Workers: wasm is imported as a module there, compiled already. */
 
 import { startSync } from '../core.js';
-// eslint-disable-next-line import/no-unresolved -- resolved by the Workers bundler
 import module from '../wasm/palimpsest_bg.wasm';
 
 startSync(module);

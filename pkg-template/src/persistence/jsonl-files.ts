@@ -140,7 +140,10 @@ export class LogFiles {
     await this.#fs.unlink(temporary).catch(() => undefined);
   }
 
-  /** Reserves the name by an empty file, which is then replaced. A crash in between leaves the empty file. */
+  /**
+   * Reserves the name by an empty file, which is then replaced. Nothing else is both atomic and exclusive without links;
+   * a crash in between leaves the empty file, which is listed as broken and stands in the way until somebody removes it.
+   */
   async #placeWithoutLinks(temporary: string, path: string, batch: EventBatch): Promise<void> {
     try {
       await close(await this.#fs.open(path, 'wx'));

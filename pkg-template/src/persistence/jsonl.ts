@@ -59,7 +59,7 @@ class JsonlBackend implements StorageBackend {
     const directories = cwd === undefined ? await this.#directories() : [directoryOf(cwd)];
     const paths = directories.map((directory) => join(this.#root, directory, name));
     const found = [];
-    for (const path of paths) if (await this.#files.exists(path)) found.push(path);
+    for (const path of paths) if (await this.#gate.run(() => this.#files.exists(path))) found.push(path);
     if (found.length > 1) throw ambiguous(id, found);
     return found[0] === undefined ? undefined : { location: found[0], chunks: this.#chunks(id, found[0]) };
   }

@@ -1,5 +1,5 @@
 /** Sessions kept in memory: the reference for what a backend does, for tests, and for hosts without storage. */
-/* eslint-disable @typescript-eslint/require-await -- async makes rejections of what is thrown */
+ 
 
 import type { SessionId } from '../events.js';
 import type { EventBatch, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';

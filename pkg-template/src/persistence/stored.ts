@@ -5,7 +5,7 @@ import type { SessionHeader, SessionId } from '../events.js';
 import { type LoadedSession, SessionReader, readHeaderLine } from '../reader.js';
 import { messageOf, named } from '../wording.js';
 import type { StorageBackend, StoredHeader } from './backend.js';
-import type { Chunks } from './bytes.js';
+import { type Chunks, NEWLINE } from './bytes.js';
 import { storageError } from './faults.js';
 
 /** A stored log that was read but is not live: nothing was repaired, nothing written. */
@@ -71,7 +71,7 @@ function whyNot(found: StoredSession | undefined, cwd: string | null | undefined
 
 function headerOf(stored: StoredHeader): SessionHeader {
   if ('error' in stored) throw stored.error;
-  const header = readHeaderLine(stored.head, stored.location);
+  const header = readHeaderLine(fromFirstLine(stored.head), stored.location);
   if (header) return header;
   throw new PalimpsestError('INVALID_HEADER', `${stored.location} does not begin with a whole header line`, { path: stored.location });
 }
@@ -90,4 +90,12 @@ async function readLog(location: string, chunks: Chunks): Promise<StoredSession>
     reader.free();
     throw error;
   }
+}
+
+/** Blank lines may stand before the header, and a byte order mark before them. */
+function fromFirstLine(head: Uint8Array): Uint8Array {
+  const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
+  const first = head.findIndex((byte, at) => at >= mark && byte > 0x20);
+  const start = first < 0 ? -1 : head.lastIndexOf(NEWLINE, first) + 1;
+  return start < 0 ? head.subarray(head.length) : head.subarray(start);
 }

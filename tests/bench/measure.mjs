@@ -1,0 +1,62 @@
+// Timing: contestants take turns within each round, so that what disturbs the machine disturbs all of them.
+
+let sink = 0;
+
+/** Makes a result count, so that the work behind it cannot be left out. */
+export function keep(value) {
+  sink = (sink + (typeof value === 'number' ? value : value.length)) % 1e9;
+  return value;
+}
+
+export const kept = () => sink;
+
+/** Collects what came before, where the process was started with --expose-gc. */
+export const collect = () => globalThis.gc?.();
+
+/** Milliseconds that `work` takes, after a collection of what came before. */
+export function timed(work) {
+  collect();
+  const start = performance.now();
+  keep(work());
+  return performance.now() - start;
+}
+
+/**
+ * Runs every contestant once a round; who begins rotates. The first rounds warm up and are not counted.
+ * @param contestants { name: () => milliseconds or a promise of them }
+ * @returns { name: [milliseconds of each round] }
+ */
+export async function measure(contestants, { rounds, warmup }) {
+  const names = Object.keys(contestants);
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = -warmup; round < rounds; round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(turn + round + warmup) % names.length];
+      const elapsed = await contestants[name]();
+      if (round >= 0) samples[name].push(elapsed);
+    }
+  }
+  return samples;
+}
+
+export function quantile(values, part) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * part;
+  const below = Math.floor(at);
+  const above = sorted[Math.min(below + 1, sorted.length - 1)];
+  return sorted[below] + (above - sorted[below]) * (at - below);
+}
+
+export const median = (values) => quantile(values, 0.5);
+
+/**
+ * The figures of a row: each contestant's median times `factor`, and the peer's median / ours, with the quartiles of the
+ * ratios within each round.
+ */
+export function figures(samples, factor = 1) {
+  const { ours, peer } = samples;
+  const found = Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values) * factor]));
+  if (!ours || !peer) return found;
+  const each = peer.map((time, round) => time / ours[round]);
+  return { ...found, ratio: median(peer) / median(ours), spread: [quantile(each, 0.25), quantile(each, 0.75)], rounds: each.length };
+}

@@ -1,0 +1,72 @@
+import { userMessages } from '../inputs.mjs';
+import { collect, keep } from '../measure.mjs';
+import { chosen, compare, contestants, withPi } from './compare.mjs';
+
+/** Derivations in one run: few beside the surface's length, and fewer of what takes milliseconds. */
+const times = (adapter) => (adapter.name === 'ours' || adapter.name === 'peer' ? 100 : 5);
+
+/** A session with `nodes` messages, derived once. */
+function ready(adapter, nodes) {
+  const session = adapter.create();
+  for (const item of userMessages(nodes)) adapter.append(session, adapter.payload(item));
+  keep(adapter.derive(session).length);
+  return session;
+}
+
+/**
+ * Only the derivations are timed, not the appends between them.
+ * @param next (item, part, nodes) => the item to append; `part` goes from 0 to 1 in a run
+ * @param reader (adapter, session) => the call to time
+ */
+const row = (name, work, goal, next, reader, peers = () => contestants) => ({
+  name, work, goal,
+  unit: 'µs',
+  async run(options) {
+    const adapters = chosen(await peers(), options);
+    if (adapters.ours && reader(adapters.ours, adapters.ours.create()) === undefined) return undefined;
+    return compare({
+      adapters,
+      sizes: [1000, 10_000],
+      per: 1000,
+      rounds: options.short ? 5 : 15,
+      warmup: options.short ? 2 : 3,
+      prepare(adapter, nodes) {
+        const count = times(adapter);
+        const items = userMessages(count, 6);
+        return {
+          run() {
+            const session = ready(adapter, nodes);
+            const payloads = items.map((item, i) => adapter.payload(next(item, (i + 0.5) / count, nodes)));
+            const read = reader(adapter, session);
+            let total = 0;
+            collect();
+            for (const payload of payloads) {
+              adapter.append(session, payload);
+              const start = performance.now();
+              const result = read();
+              total += performance.now() - start;
+              keep(result.length ?? result.inserted.length);
+            }
+            adapter.free(session);
+            return total / count;
+          },
+        };
+      },
+    });
+  },
+});
+
+/** Node `at` of the surface gives way to the new one; the surface keeps its length. */
+function pruned(item, part, nodes) {
+  const at = Math.floor(nodes * part);
+  return { ...item, replace: { start: at, end: at, sources: [at] } };
+}
+
+const derived = (adapter, session) => () => adapter.derive(session);
+
+export default [
+  row('derive-append', 'derive after an append, 10,000 nodes', 4, (item) => item, derived, withPi),
+  row('derive-changes', 'changesSince after an append, 10,000 nodes; others derive', 40, (item) => item,
+    (adapter, session) => (adapter.name === 'ours' ? adapter.changes(session) : derived(adapter, session))),
+  row('derive-replace', 'derive after a replace, 10,000 nodes', 50, pruned, derived),
+];

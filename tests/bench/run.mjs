@@ -1,0 +1,81 @@
+// npm run bench: palimpsest beside its peers. See README.md for what each row measures.
+//
+//   node tests/bench/run.mjs [--short] [--rows NAME[,NAME]] [--only ours,peer,seed,pi] [--json FILE]
+//                            [--cpu-prof DIRECTORY] [--list]
+import { fork } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Failure, npm, root, runMain } from '../../pkg-template/scripts/tools.mjs';
+import { table } from './table.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+async function main() {
+  const { values } = parseArgs({
+    options: { short: { type: 'boolean' }, rows: { type: 'string' }, only: { type: 'string' }, json: { type: 'string' }, 'cpu-prof': { type: 'string' }, list: { type: 'boolean' } },
+  });
+  await install();
+  const { default: all } = await import('./rows/index.mjs');
+  if (values.list) {
+    for (const { name, work, full } of all) console.log(`${name.padEnd(20)} ${work}${full ? ' (not in --short)' : ''}`);
+    return;
+  }
+  const options = { short: values.short ?? false, only: values.only?.split(',') };
+  const rows = [];
+  for (const row of choose(all, values.rows, options.short)) {
+    process.stderr.write(`${row.name} … `);
+    const start = performance.now();
+    const found = await inChild(row.name, options, values['cpu-prof']);
+    if (found === undefined) process.exitCode = 1;
+    else rows.push(...found);
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    process.stderr.write(`${seconds} s${found === undefined ? ', failed' : found.length === 0 ? ', not in this build' : ''}\n`);
+  }
+  console.log(`\n${table(rows)}\n\nNode ${process.versions.node}, ${cpus().length} processors; times are medians, ratios are median / median with the`);
+  console.log('quartiles of the rounds; growth is the time at this size / the time at a tenth of it.');
+  if (values.json) {
+    const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
+    writeFileSync(values.json, `${JSON.stringify({ rows: every }, null, 2)}\n`);
+  }
+}
+
+function choose(all, names, short) {
+  if (names === undefined) return all.filter(({ full }) => !(short && full));
+  return names.split(',').map((name) => {
+    const row = all.find((candidate) => candidate.name === name);
+    if (row === undefined) throw new Failure(`No row ${name}`, { hint: 'See: node tests/bench/run.mjs --list', code: 2 });
+    return row;
+  });
+}
+
+/** What a row found; its errors are on stderr. */
+function inChild(name, options, profile) {
+  const flags = ['--expose-gc', '--max-old-space-size=12288'];
+  if (profile) flags.push('--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${resolve(profile)}`, `--cpu-prof-name=${name}.cpuprofile`);
+  return new Promise((done) => {
+    let results;
+    const child = fork(fileURLToPath(new URL('row.mjs', import.meta.url)), [JSON.stringify({ name, ...options })], { execArgv: flags });
+    child.on('message', (message) => ({ results } = message));
+    // Undefined where the row failed; the others go on.
+    child.on('exit', () => done(results));
+  });
+}
+
+/** The package must have been built; the peers are installed when they are missing or another version. */
+async function install() {
+  if (!existsSync(resolve(root, 'pkg/dist'))) throw new Failure('The package is not built', { hint: 'Run: npm run build' });
+  const wanted = JSON.parse(readFileSync(resolve(here, 'package.json'), 'utf8')).dependencies;
+  const missing = Object.entries(wanted).some(([name, version]) => {
+    const file = resolve(here, 'node_modules', name, 'package.json');
+    return !existsSync(file) || JSON.parse(readFileSync(file, 'utf8')).version !== version;
+  });
+  if (!missing) return;
+  console.error('npm ci: the peers are not installed in tests/bench');
+  await npm(['ci'], { cwd: here, hint: 'The npm registry must be reachable once.' });
+}
+
+runMain(main);

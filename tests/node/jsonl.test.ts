@@ -1,0 +1,337 @@
+// JSONL files: where they are, what is in them, how they come to be.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, readdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { suite, test } from 'node:test';
+import { FlushError, SessionStore } from 'palimpsest';
+import { type JsonlFile, attach, jsonl } from 'palimpsest/jsonl';
+import { type PersistenceAdapter, encodeSegment } from 'palimpsest/persistence';
+import { openTurn, refusal, runTurn, say } from '../support/sessions.js';
+import { whole } from '../support/setting.js';
+import { ManualTimers, WatchedFs, systemError, temporary } from '../support/storage.js';
+
+/** A store on a directory of files. */
+function open(root: string, fs = new WatchedFs()): { store: SessionStore; fs: WatchedFs; adapter: PersistenceAdapter } {
+  const store = new SessionStore({ onError: (error) => { throw error; } });
+  return { store, fs, adapter: attach(store, jsonl({ root, fs }), { timers: new ManualTimers() }) };
+}
+
+async function tree(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1)).sort();
+}
+
+suite('jsonl: layout', () => {
+  const vectors = process.cwd() + '/tests/fixtures/vectors/segments.json';
+
+  test('session ids become path segments as the vectors say', async (context) => {
+    const pairs = JSON.parse(await readFile(vectors, 'utf8')) as [string, string][];
+    for (const [literal, segment] of pairs) assert.equal(encodeSegment(JSON.parse(literal) as string), segment, literal);
+    context.diagnostic(`${pairs.length} ids`);
+    assert.ok(pairs.length > 10);
+    assert.throws(() => encodeSegment(''), refusal('INVALID_ID'));
+  });
+
+  test('different ids never share a segment', () => {
+    const units = ['~', '.', 'a', '0', '/', '\u002e', 'é', '\ud83d', '\ude00', '~002E'];
+    const ids = units.flatMap((a) => units.flatMap((b) => [a + b, a + b + a]));
+    const distinct = new Set(ids);
+    assert.equal(new Set([...distinct].map(encodeSegment)).size, distinct.size);
+    for (const id of distinct) assert.match(encodeSegment(id), /^(?!\.\.?$)[A-Za-z0-9._~-]+$/);
+  });
+
+  test('a session is a file in the directory of its working directory', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(join(root, 'deep', 'root'));
+    runTurn(store.create('a/b', { meta: { cwd: '/project' } }));
+    runTurn(store.create('..'));
+    await adapter.close();
+    const sha = createHash('sha256').update('/project').digest('hex').slice(0, 12);
+    assert.deepEqual(await tree(root), ['deep/root/_no-cwd/~002E~002E.jsonl', `deep/root/cwd-${sha}/a~002Fb.jsonl`]);
+  });
+
+  test('its first line is the header with its type first, the others are the events verbatim', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    const session = store.create('a', { meta: { cwd: '/p', parentSession: 'p', seedLength: 0, createdAt: 9 } });
+    say(session, '\ud83d \u0000 \u2028 😀');
+    await store.flush(session);
+    say(session, 'more');
+    await adapter.close();
+    const text = await readFile(join(root, (await tree(root))[0] ?? ''), 'utf8');
+    assert.equal(text, whole(session));
+    assert.match(text, /^\{"type":"session","version":0,"id":"a","createdAt":9,"cwd":"\/p","parentSession":"p","seedLength":0\}\n/);
+  });
+
+  test('nothing is made for a session without events, not even the root', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(join(root, 'sessions'));
+    store.create('a');
+    await adapter.flush();
+    assert.deepEqual(await adapter.list(), { sessions: [], broken: [] });
+    await assert.rejects(adapter.load('a'), refusal('SESSION_ALREADY_EXISTS'));
+    await assert.rejects(adapter.load('b'), refusal('SESSION_NOT_FOUND'));
+    await adapter.close();
+    assert.deepEqual(await readdir(root), []);
+  });
+
+  test('a relative root stays where it was when the process moves', async (context) => {
+    const root = await temporary(context);
+    const home = process.cwd();
+    context.after(() => { process.chdir(home); });
+    process.chdir(root);
+    const { store, adapter } = open('sessions');
+    process.chdir(home);
+    say(store.create('a'), 'hi');
+    await adapter.close();
+    assert.deepEqual(await tree(root), ['sessions/_no-cwd/a.jsonl']);
+  });
+});
+
+suite('jsonl: writing', () => {
+  test('the first write is temporary file, sync, name, directory sync; later ones are one write and one sync', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter, fs } = open(root);
+    const session = store.create('a');
+    runTurn(session, 1);
+    await store.flush(session);
+    const steps = fs.log.filter((name) => name !== 'close' && name !== 'mkdir');
+    assert.deepEqual(steps, ['open r', 'sync', 'open r', 'sync', 'open wx', 'write', 'sync', 'link', 'unlink', 'open r', 'sync']);
+
+    fs.log.length = 0;
+    runTurn(session, 2);
+    await store.flush(session);
+    assert.deepEqual(fs.log, ['open r+', 'stat', 'write', 'sync', 'close']);
+    await adapter.close();
+    assert.deepEqual(await tree(root), ['_no-cwd/a.jsonl']);
+    assert.equal(fs.openFiles, 0);
+  });
+
+  test('short writes are continued', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root, new ShortWrites());
+    const session = store.create('a');
+    runTurn(session, 1);
+    await store.flush(session);
+    runTurn(session, 2);
+    await adapter.close();
+    assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), whole(session));
+  });
+
+  test('a big fork is written without being one array', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter, fs } = open(root);
+    const source = store.create('a');
+    source.append('turn/start', { turn: 1, trigger: { kind: 'message', source: { kind: 'user' } } });
+    for (let i = 0; i < 3000; i++) say(source, 'x'.repeat(1000));
+    source.append('turn/end', { turn: 1, reason: { kind: 'completed' } });
+    await store.flush(source);
+    fs.log.length = 0;
+    await store.flush(store.fork(source, undefined, 'b'));
+    assert.ok(fs.log.filter((name) => name === 'write').length >= 3, fs.log.join());
+    const child = store.get('b');
+    assert.ok(child);
+    assert.equal(await readFile(join(root, '_no-cwd/b.jsonl'), 'utf8'), whole(child));
+    await adapter.close();
+  });
+
+  for (const code of ['EPERM', 'ENOTSUP', 'ENOSYS']) {
+    test(`works on a file system without hard links (${code})`, async (context) => {
+      const root = await temporary(context);
+      const withoutLinks = (): WatchedFs => new WatchedFs(({ name, run }) => (name === 'link' ? Promise.reject(systemError(code)) : run()));
+      const { store, adapter } = open(root, withoutLinks());
+      const session = store.create('a');
+      runTurn(session, 1);
+      await store.flush(session);
+      runTurn(session, 2);
+      await adapter.close();
+      assert.deepEqual(await tree(root), ['_no-cwd/a.jsonl']);
+      assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), whole(session));
+
+      const other = open(root, withoutLinks());
+      const intruder = other.store.create('a');
+      say(intruder, 'mine');
+      await assert.rejects(other.store.flush(intruder), collides);
+      assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), whole(session));
+    });
+  }
+
+  test('of two that create one session at the same time, one wins and the other is refused', async (context) => {
+    const root = await temporary(context);
+    const both = [open(root), open(root)].map(({ store }, index) => {
+      const session = store.create('a');
+      say(session, `${index}`);
+      return { store, session };
+    });
+    const results = await Promise.allSettled(both.map(({ store, session }) => store.flush(session)));
+    assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    const winner = both[results.findIndex(({ status }) => status === 'fulfilled')];
+    assert.ok(winner);
+    assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), whole(winner.session));
+    assert.deepEqual(await tree(root), ['_no-cwd/a.jsonl']);
+  });
+
+  test('of two that continue one session at the same time, one wins and the other is refused', async (context) => {
+    const root = await temporary(context);
+    const first = open(root);
+    runTurn(first.store.create('a'));
+    await first.adapter.close();
+    const both = await Promise.all(
+      [open(root), open(root)].map(async ({ store, adapter }) => ({ store, session: await adapter.load('a') })),
+    );
+    for (const { session } of both) openTurn(session, 2);
+    const results = await Promise.allSettled(both.map(({ store, session }) => store.flush(session)));
+    const winner = both[results.findIndex(({ status }) => status === 'fulfilled')];
+    const refused = results.find((result) => result.status === 'rejected');
+    assert.ok(winner && refused);
+    refusal('WRITE_CONFLICT', /bytes long/)((refused.reason as FlushError).errors[0]);
+    assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), whole(winner.session));
+  });
+
+  test('a file that is not known is not written over, whatever it is', async (context) => {
+    for (const content of ['', 'not a log', '{"type":"session","version":0,"id":"a","createdAt":1}\n']) {
+      const root = await temporary(context);
+      await mkdir(join(root, '_no-cwd'));
+      await writeFile(join(root, '_no-cwd/a.jsonl'), content);
+      const { store } = open(root);
+      const session = store.create('a');
+      say(session, 'mine');
+      await assert.rejects(store.flush(session), collides);
+      assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), content);
+      assert.deepEqual(await tree(root), ['_no-cwd/a.jsonl']);
+    }
+  });
+
+  test('2,000 sessions at once stay within the files that a process may open', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter, fs } = open(root);
+    for (let i = 0; i < 2000; i++) say(store.create(), 'hi');
+    await adapter.flush();
+    for (const session of store.list()) say(session, 'again');
+    await adapter.close();
+    assert.ok(fs.mostOpenFiles <= 64, `${fs.mostOpenFiles} open files`);
+    const later = open(root);
+    await Promise.all(Array.from({ length: 2000 }, (_, i) => later.adapter.load(`session-${i + 1}`)));
+    assert.ok(later.fs.mostOpenFiles <= 64, `${later.fs.mostOpenFiles} open files`);
+    assert.ok(later.store.list().every(({ seq }) => seq === 2));
+    assert.deepEqual([fs.openFiles, later.fs.openFiles], [0, 0]);
+  });
+});
+
+suite('jsonl: reading', () => {
+  test('finds a session whatever its working directory, unless there are several', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    say(store.create('a', { meta: { cwd: '/one' } }), 'one');
+    say(store.create('b', { meta: { cwd: '/two' } }), 'two');
+    await adapter.flush();
+    store.detach(store.get('a') ?? assert.fail());
+    say(store.create('a', { meta: { cwd: '/two' } }), 'two');
+    await adapter.close();
+    const later = open(root);
+    assert.equal((await later.adapter.load('b')).header.cwd, '/two');
+    await assert.rejects(later.adapter.load('a'), refusal('SESSION_COLLISION', /2 times/));
+    assert.equal((await later.adapter.load('a', { cwd: '/one' })).header.cwd, '/one');
+    await assert.rejects(later.adapter.load('c'), refusal('SESSION_NOT_FOUND'));
+  });
+
+  test('a file that holds another session is not the one that was asked for', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    const session = store.create('A');
+    say(session, 'hi');
+    await adapter.close();
+    // As a file system that ignores case would answer.
+    await writeFile(join(root, '_no-cwd/a.jsonl'), whole(session));
+    await assert.rejects(open(root).adapter.load('a'), refusal('SESSION_NOT_FOUND', /holds session "A"/));
+  });
+
+  test('a log is appended to where it was found', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    say(store.create('a', { meta: { cwd: '/here' } }), 'hi');
+    await adapter.close();
+    await rename(join(root, dirname((await tree(root))[0] ?? '')), join(root, 'cwd-000000000000'));
+    const later = open(root);
+    const session = await later.adapter.load('a');
+    say(session, 'more');
+    await later.adapter.close();
+    assert.deepEqual(await tree(root), ['cwd-000000000000/a.jsonl']);
+    assert.equal(await readFile(join(root, 'cwd-000000000000/a.jsonl'), 'utf8'), whole(session));
+  });
+
+  test('a directory that can only be read is listed and read', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    runTurn(store.create('whole'));
+    openTurn(store.create('crashed'), 1);
+    await adapter.close();
+    const files = await Promise.all((await tree(root)).map((path) => readFile(join(root, path), 'utf8')));
+    const readOnly = new WatchedFs(({ name, run }) => (/^(open r|read|readdir|stat|close)$/.test(name) ? run() : Promise.reject(systemError('EROFS'))));
+    const later = open(root, readOnly);
+    assert.equal((await later.adapter.list()).sessions.length, 2);
+    const session = await later.adapter.load('whole');
+    assert.equal(session.seq, 6);
+    assert.equal((await later.adapter.read('crashed')).closers.length, 2);
+    await assert.rejects(later.adapter.load('crashed'), refusal('STORAGE_FAILED', /EROFS/));
+    say(session, 'cannot be saved');
+    await assert.rejects(later.store.flush(session), refusal('FLUSH_FAILED', /EROFS/));
+    assert.deepEqual(await Promise.all((await tree(root)).map((path) => readFile(join(root, path), 'utf8'))), files);
+  });
+});
+
+suite('jsonl: listing', () => {
+  test('reads headers only, and not all files at once', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    for (let i = 0; i < 300; i++) {
+      const session = store.create(`s${i}`, { meta: { createdAt: i, cwd: i % 2 ? '/odd' : undefined } });
+      say(session, 'x'.repeat(20_000));
+    }
+    await adapter.close();
+    const later = open(root);
+    const { sessions, broken } = await later.adapter.list();
+    assert.deepEqual(sessions.map(({ id }) => id), Array.from({ length: 300 }, (_, i) => `s${i}`));
+    assert.deepEqual(broken, []);
+    assert.ok(later.fs.bytesRead <= 300 * 4096, `${later.fs.bytesRead} bytes`);
+    assert.ok(later.fs.mostOpenFiles <= 64);
+  });
+
+  test('is in order of creation, whatever the times of the files', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    for (const id of ['b', 'a', 'c']) say(store.create(id, { meta: { createdAt: 'bac'.indexOf(id) } }), id);
+    await adapter.close();
+    for (const [i, id] of ['c', 'b', 'a'].entries()) await utimes(join(root, `_no-cwd/${id}.jsonl`), i, i);
+    assert.deepEqual((await open(root).adapter.list()).sessions.map(({ id }) => id), ['b', 'a', 'c']);
+  });
+
+  test('takes headers longer than a first read, and leaves other files alone', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    const cwd = `/${'deep/'.repeat(4000)}`;
+    say(store.create('a', { meta: { cwd } }), 'hi');
+    await adapter.close();
+    const directory = dirname((await tree(root))[0] ?? '');
+    for (const name of ['.half-made.tmp', '.x.jsonl', 'notes.txt']) await writeFile(join(root, directory, name), 'x');
+    await mkdir(join(root, 'elsewhere'));
+    await writeFile(join(root, 'elsewhere/b.jsonl'), 'x');
+    const { sessions, broken } = await open(root).adapter.list();
+    assert.deepEqual([sessions.map((header) => header.cwd), broken], [[cwd], []]);
+  });
+});
+
+function collides(error: unknown): true {
+  assert.ok(error instanceof FlushError);
+  return refusal('SESSION_COLLISION')(error.errors[0]);
+}
+
+/** Files that take at most 7 bytes at a time. */
+class ShortWrites extends WatchedFs {
+  override async open(path: string, flags: 'r' | 'r+' | 'wx'): Promise<JsonlFile> {
+    const file = await super.open(path, flags);
+    return { ...file, write: (buffer, offset, length, position) => file.write(buffer, offset, Math.min(7, length), position) };
+  }
+}
