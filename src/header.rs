@@ -29,6 +29,7 @@ struct Tool {
     schema: Text,
 }
 
+#[inline(never)]
 fn tools_of(list: &[u8]) -> Vec<Tool> {
     json::items(list)
         .map(|item| Tool {
@@ -36,6 +37,15 @@ fn tools_of(list: &[u8]) -> Vec<Tool> {
             schema: json::normalized(item),
         })
         .collect()
+}
+
+fn schemas(tools: &[Tool]) -> Vec<&Text> {
+    tools.iter().map(|tool| &tool.schema).collect()
+}
+
+#[inline(never)]
+fn find<'a>(tools: &'a [Tool], name: &[u8]) -> Option<&'a Tool> {
+    tools.iter().find(|tool| tool.name == name)
 }
 
 fn is_empty_array(value: &[u8]) -> bool {
@@ -69,19 +79,19 @@ impl Header {
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Fields::new();
         if let Some(config) = &self.config {
-            out.field("config").extend(config);
+            json::put(out.field("config"), config);
         }
         if let Some(system) = &self.system {
             json::encode(system, out.field("system"));
         }
         if !self.tools.is_empty() {
-            list(self.tools.iter().map(|t| &t.schema), out.field("tools"));
+            list(&schemas(&self.tools), out.field("tools"));
         }
         if let Some(prefix) = &self.prefix {
-            out.field("messagePrefix").extend(prefix);
+            json::put(out.field("messagePrefix"), prefix);
         }
         for (key, value) in &self.extra {
-            out.raw_field(key).extend(value);
+            json::put(out.raw_field(key), value);
         }
         out.close()
     }
@@ -95,7 +105,7 @@ impl Header {
         });
         let tools = (!self.tools.is_empty()).then(|| {
             let mut out = Vec::new();
-            list(self.tools.iter().map(|t| &t.schema), &mut out);
+            list(&schemas(&self.tools), &mut out);
             out
         });
         [("system", system), ("tools", tools), ("config", self.config.clone()), ("messagePrefix", self.prefix.clone())]
@@ -116,10 +126,10 @@ impl Header {
             diff_tools(&self.tools, &next.tools, out.field("tools"));
         }
         if self.config != next.config {
-            out.field("config").extend_from_slice(next.config.as_deref().unwrap_or(b"null"));
+            json::put(out.field("config"), next.config.as_deref().unwrap_or(b"null"));
         }
         if self.prefix != next.prefix {
-            out.field("messagePrefix").extend_from_slice(next.prefix.as_deref().unwrap_or(b"[]"));
+            json::put(out.field("messagePrefix"), next.prefix.as_deref().unwrap_or(b"[]"));
         }
         Some(out.close())
     }
@@ -181,7 +191,7 @@ fn diff_system(prev: Option<&[u8]>, next: Option<&[u8]>, out: &mut Vec<u8>) {
             text
         })
         .collect();
-    list(inserted.iter(), out);
+    list(&inserted.iter().collect::<Vec<_>>(), out);
     json::put(out, b"}");
 }
 
@@ -193,26 +203,36 @@ fn apply_system(prev: Option<&[u8]>, change: &[u8]) -> Option<Vec<u8>> {
     };
     let keep_start = count("keepStart").min(prev.len());
     let keep_end = count("keepEnd").min(prev.len() - keep_start);
-    let insert: Vec<Vec<u8>> = json::items(json::get(change, "insert").unwrap_or(b"[]")).map(json::decode).collect();
-    let kept_end = &prev[prev.len() - keep_end..];
-    let all: Vec<&[u8]> = prev[..keep_start]
-        .iter()
-        .copied()
-        .chain(insert.iter().map(Vec::as_slice))
-        .chain(kept_end.iter().copied())
-        .collect();
-    Some(all.join(&b'\n')).filter(|system| !system.is_empty())
+    let mut system = Vec::new();
+    let mut line = |text: &[u8]| {
+        json::put(&mut system, text);
+        json::put(&mut system, b"\n");
+    };
+    prev[..keep_start].iter().for_each(|kept| line(kept));
+    json::items(json::get(change, "insert").unwrap_or(b"[]")).for_each(|new| line(&json::decode(new)));
+    prev[prev.len() - keep_end..].iter().for_each(|kept| line(kept));
+    system.pop();
+    Some(system).filter(|system| !system.is_empty())
 }
 
 fn diff_tools(prev: &[Tool], next: &[Tool], out: &mut Vec<u8>) {
-    let find = |list: &[Tool], name: &[u8]| list.iter().find(|t| t.name == name).map(|t| t.schema.clone());
+    let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
+    for tool in next {
+        match find(prev, &tool.name) {
+            None => added.push(&tool.schema),
+            Some(old) if old.schema != tool.schema => changed.push(&tool.schema),
+            Some(_) => {}
+        }
+    }
+    for tool in prev {
+        if find(next, &tool.name).is_none() {
+            removed.push(&tool.name);
+        }
+    }
     let mut fields = Fields::new();
-    let added: Vec<_> = next.iter().filter(|t| find(prev, &t.name).is_none()).collect();
-    let removed: Vec<_> = prev.iter().filter(|t| find(next, &t.name).is_none()).collect();
-    let changed: Vec<_> = next.iter().filter(|t| find(prev, &t.name).is_some_and(|s| s != t.schema)).collect();
-    list(added.iter().map(|t| &t.schema), fields.field("added"));
-    list(removed.iter().map(|t| &t.name), fields.field("removed"));
-    list(changed.iter().map(|t| &t.schema), fields.field("changed"));
+    list(&added, fields.field("added"));
+    list(&removed, fields.field("removed"));
+    list(&changed, fields.field("changed"));
     json::put(out, &fields.close());
 }
 
@@ -228,9 +248,10 @@ fn apply_tools(tools: &mut Vec<Tool>, change: &[u8]) {
     tools.extend(tools_of(member("added")));
 }
 
-fn list<'a>(values: impl Iterator<Item = &'a Text>, out: &mut Vec<u8>) {
+#[inline(never)]
+fn list(values: &[&Text], out: &mut Vec<u8>) {
     json::put(out, b"[");
-    for (i, value) in values.enumerate() {
+    for (i, value) in values.iter().enumerate() {
         if i > 0 {
             json::put(out, b",");
         }
@@ -248,20 +269,23 @@ impl Fields {
     }
 
     fn field(&mut self, name: &str) -> &mut Vec<u8> {
-        self.raw_field(format!("\"{name}\"").as_bytes())
+        let mut quoted = Vec::new();
+        json::encode(name.as_bytes(), &mut quoted);
+        self.raw_field(&quoted)
     }
 
+    #[inline(never)]
     fn raw_field(&mut self, quoted: &[u8]) -> &mut Vec<u8> {
         if self.0.len() > 1 {
-            self.0.push(b',');
+            json::put(&mut self.0, b",");
         }
-        self.0.extend_from_slice(quoted);
-        self.0.push(b':');
+        json::put(&mut self.0, quoted);
+        json::put(&mut self.0, b":");
         &mut self.0
     }
 
     fn close(mut self) -> Vec<u8> {
-        self.0.push(b'}');
+        json::put(&mut self.0, b"}");
         self.0
     }
 }

@@ -348,6 +348,7 @@ impl Iterator for Members<'_> {
 }
 
 /// The value of a member, as `JSON.parse` would choose it: the last one of that name.
+#[inline(never)]
 pub fn get<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).filter(|(key, _)| key_is(&object[key.clone()], name)).last().map(|(_, v)| &object[v])
 }
@@ -438,46 +439,78 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// surrogates, everything else as it is.
 pub fn encode(wtf8: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    encode_inner(wtf8, out);
+    let start = out.len();
+    out.resize(start + escaped_room(wtf8.len()), 0);
+    let len = escape_into(wtf8, &mut out[start..]);
+    out.truncate(start + len);
     out.push(b'"');
 }
 
-/// [`encode`] without the quotes.
-pub fn encode_inner(wtf8: &[u8], out: &mut Vec<u8>) {
-    let mut from = 0;
-    let mut at = 0;
-    loop {
-        at = find_special::<0xED>(wtf8, at);
-        let Some(&b) = wtf8.get(at) else { break };
-        let mut next = at + 1;
-        if b >= 0xED && !is_surrogate(wtf8, at) {
-            at = next;
-            continue;
-        }
-        out.extend_from_slice(&wtf8[from..at]);
-        match b {
-            b'"' | b'\\' => out.extend([b'\\', b]),
-            8 => out.extend(b"\\b"),
-            12 => out.extend(b"\\f"),
-            b'\n' => out.extend(b"\\n"),
-            b'\r' => out.extend(b"\\r"),
-            b'\t' => out.extend(b"\\t"),
-            0xED => {
-                let unit = 0xD000 | u16::from(wtf8[at + 1] & 0x3F) << 6 | u16::from(wtf8[at + 2] & 0x3F);
-                push_unit_escape(unit, out);
-                next = at + 3;
-            }
-            _ => push_unit_escape(u16::from(b), out),
-        }
-        from = next;
-        at = next;
-    }
-    out.extend_from_slice(&wtf8[from..]);
+/// What [`escape_into`] wants to have for a text of `len` bytes.
+pub fn escaped_room(len: usize) -> usize {
+    len * 6 + LANE
 }
 
-fn push_unit_escape(unit: u16, out: &mut Vec<u8>) {
+/// Writes the inside of a text's JSON string to the start of `out`, which is [`escaped_room`] long,
+/// and returns its length.
+///
+/// A lane is copied before it is looked at: what stands in it before the first special byte is then
+/// written already, and moving one vector costs less than a copy of just the right length.
+pub fn escape_into(wtf8: &[u8], out: &mut [u8]) -> usize {
+    let (mut at, mut end) = (0, 0);
+    while at < wtf8.len() {
+        if let (Some((lane, _)), Some((target, _))) =
+            (wtf8[at..].split_first_chunk::<LANE>(), out[end..].split_first_chunk_mut::<LANE>())
+        {
+            *target = *lane;
+            let mask = lane_mask::<0xED>(lane);
+            let plain = if mask == 0 { LANE } else { mask.trailing_zeros() as usize };
+            at += plain;
+            end += plain;
+            if mask == 0 {
+                continue;
+            }
+        }
+        let b = wtf8[at];
+        let short = SHORT_ESCAPES[usize::from(b)];
+        if short != 0 {
+            out[end] = b'\\';
+            out[end + 1] = short;
+            end += 2;
+            at += 1;
+        } else if b < 0x20 {
+            end += unit_escape(u16::from(b), &mut out[end..]);
+            at += 1;
+        } else if b == 0xED && is_surrogate(wtf8, at) {
+            let unit = 0xD000 | u16::from(wtf8[at + 1] & 0x3F) << 6 | u16::from(wtf8[at + 2] & 0x3F);
+            end += unit_escape(unit, &mut out[end..]);
+            at += 3;
+        } else {
+            out[end] = b;
+            end += 1;
+            at += 1;
+        }
+    }
+    end
+}
+
+/// For each byte the letter of its two-character escape, or 0.
+const SHORT_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[8] = b'b';
+    table[12] = b'f';
+    table[b'\n' as usize] = b'n';
+    table[b'\r' as usize] = b'r';
+    table[b'\t' as usize] = b't';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table
+};
+
+fn unit_escape(unit: u16, out: &mut [u8]) -> usize {
     let digit = |shift: u16| HEX[(unit >> shift & 15) as usize];
-    out.extend([b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+    out[..6].copy_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+    6
 }
 
 /// Whether the three bytes at `at` are an encoded surrogate (`ED A0..BF xx`).

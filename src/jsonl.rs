@@ -232,7 +232,7 @@ impl Reader {
 
 /// The first line end at or after `at`. Compares 16 bytes at a time without a branch per byte, which
 /// the compiler turns into one vector comparison.
-fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     while let Some(lane) = bytes.get(at..at + 16) {
         let mut hit = 0u8;
         for &b in lane {

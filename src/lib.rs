@@ -9,8 +9,10 @@
 //! - [`log`]: blocks of JSONL bytes and their index; [`chunks`]: lists that forks share.
 //! - [`surface`]: which surface events the model sees, in order; append and replace.
 //! - [`derive`]: a surface event's message. [`header`]: the request header and its deltas.
-//! - [`repair`]: closing an interrupted turn. [`pairing`]: calls and their results.
+//! - [`position`]: the turn and step that are open. [`repair`]: closing an interrupted turn.
+//! - [`pairing`]: calls and their results.
 //! - [`session`]: a log with its folds; [`fork`]: a child that shares them; [`jsonl`]: reading one.
+//! - [`invariants`]: the rules that a correct agent's log keeps, over a live log or a damaged file.
 //! - [`error`]: the one error type with its codes.
 //!
 //! Three promises hold throughout: an event's bytes are never changed, decoded and re-encoded, or
@@ -27,10 +29,12 @@ pub mod error;
 pub mod event;
 pub mod fork;
 pub mod header;
+pub mod invariants;
 pub mod json;
 pub mod jsonl;
 pub mod log;
 pub mod pairing;
+pub mod position;
 pub mod repair;
 pub mod session;
 pub mod surface;

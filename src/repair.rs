@@ -4,48 +4,29 @@ use crate::event::{self, Intent, Kind, NewEvent, SurfaceOp};
 use crate::json;
 use crate::log::Log;
 use crate::pairing;
+use crate::position;
+use crate::surface::NONE;
 
 /// What the model is told about a call whose result was lost.
 pub const INTERRUPTED_TEXT: &str = "Tool call interrupted by a crash; no result was recorded.";
-
-/// The open tail turn: seq of its `turn/start`, and of its open `step/start`.
-struct OpenTurn {
-    turn: u32,
-    step: Option<u32>,
-}
-
-fn open_turn(log: &Log, first: u32) -> Option<OpenTurn> {
-    let mut step = None;
-    let mut step_known = false;
-    for seq in (first..log.len()).rev() {
-        match log.kind(seq)? {
-            Kind::TurnEnd => return None,
-            Kind::TurnStart => return Some(OpenTurn { turn: seq, step }),
-            Kind::StepEnd => step_known = true,
-            Kind::StepStart if !step_known => {
-                step = Some(seq);
-                step_known = true;
-            }
-            _ => {}
-        }
-    }
-    None
-}
 
 /// Event lines (with line ends) that close the open tail turn of the events `first..`, in order: an
 /// error result for each call of the open step that has none, `step/end`, `turn/end` with reason
 /// `interrupted`. Empty where the log ends in a closed turn. Their time is the last event's.
 pub fn interrupted_turn_closers(log: &Log, first: u32) -> Vec<Vec<u8>> {
-    let Some(open) = open_turn(log, first) else { return Vec::new() };
+    let open = position::of(log, first);
+    if open.open_turn == NONE {
+        return Vec::new();
+    }
     let number = |seq: u32, name: &str| {
         let data = log.get(seq).map(|event| event.data).unwrap_or(b"{}");
         json::get(data, name).map_or_else(|| b"null".to_vec(), json::normalized)
     };
-    let turn = number(open.turn, "turn");
+    let turn = number(open.open_turn, "turn");
     let mut closers = Closers { log, lines: Vec::new() };
-    if let Some(step_seq) = open.step {
-        let step = number(step_seq, "step");
-        for call in open_calls(log, step_seq) {
+    if open.open_step != NONE {
+        let step = number(open.open_step, "step");
+        for call in open_calls(log, open.open_step) {
             let mut data = braced(&[("turn", &turn), ("step", &step), ("callId", &call.id)]);
             data.pop();
             json::put(&mut data, b",\"content\":[{\"type\":\"text\",\"text\":");
@@ -76,6 +57,10 @@ fn open_calls(log: &Log, from: u32) -> Vec<OpenCall> {
     let mut calls: Vec<OpenCall> = Vec::new();
     for seq in from..log.len() {
         let Some(event) = log.get(seq) else { continue };
+        // What replaces repeats calls and results that were logged before, of whichever step.
+        if json::get(event.line, "surfaceOp").is_some_and(|op| op.first() == Some(&b'{')) {
+            continue;
+        }
         let id = || json::get(event.data, "callId").map(json::normalized).unwrap_or_default();
         match event.kind {
             Kind::AssistantMessage => calls.extend(

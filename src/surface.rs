@@ -13,7 +13,7 @@
 
 use crate::chunks::Chunks;
 use crate::error::{Code, Error, Result};
-use crate::event::{Intent, SurfaceOp};
+use crate::event::{self, Intent, SurfaceOp};
 
 /// No node, no slot, never shadowed.
 pub const NONE: u32 = u32::MAX;
@@ -124,12 +124,28 @@ impl Surface {
         by_slot
     }
 
+    /// Seqs of the nodes in the occupied slots `first` through `last`.
+    #[inline(never)]
+    pub fn between(&self, first: u32, last: u32) -> Vec<u32> {
+        let mut seqs = Vec::new();
+        let mut slot = first;
+        while let Some(s) = self.slots.get(slot as usize) {
+            seqs.push(self.nodes.get(s.node as usize).map_or(NONE, |n| n.seq));
+            if slot == last {
+                break;
+            }
+            slot = s.next;
+        }
+        seqs
+    }
+
     /// The slot of a node that is on the surface now.
     fn slot_on_surface(&self, seq: u32) -> Option<u32> {
         self.node(seq).filter(|n| n.shadowed_by == NONE).map(|n| n.slot)
     }
 
     /// Checks an operation before its event enters the log. Changes nothing.
+    #[inline(never)]
     pub fn plan(&self, intent: &Intent, seq: u32) -> Result<Plan> {
         let Some(SurfaceOp::Replace { start, end }) = intent.op else { return Ok(Plan::Append) };
         let refuse = |what: String| Err(Error::new(Code::InvalidReplace, what).at_seq(seq).at_path("surfaceOp"));
@@ -142,8 +158,7 @@ impl Surface {
         if first > last {
             return refuse(format!("start {start} stands after end {end} on the surface; swap them"));
         }
-        let mut sources = intent.sources.clone().unwrap_or_default();
-        sources.sort_unstable();
+        let sources = event::sorted(intent.sources.as_deref().unwrap_or_default());
         let mut slot = first;
         while let Some(s) = self.slots.get(slot as usize) {
             let shadowed = self.nodes.get(s.node as usize).map_or(NONE, |n| n.seq);
@@ -166,6 +181,7 @@ impl Surface {
     }
 
     /// Applies a plan made for the event `seq` on this very surface.
+    #[inline(never)]
     pub fn apply(&mut self, plan: Plan, seq: u32) {
         let index = self.nodes.len() as u32;
         match plan {

@@ -166,15 +166,16 @@ fn the_last_record_may_be_torn_at_every_byte() {
         if cut > committed && cut < whole.len() - 1 {
             let ended = [&whole[..cut], b"\n \r\n"].concat();
             assert_eq!(read(&ended).unwrap().committed_bytes, committed as u64);
-            refused_at_cut(&ended, &whole[..cut], committed);
+            refused_at_cut(&ended, user(2, "c").as_bytes(), &whole[..cut], committed);
+            refused_at_cut(&ended, b"{\"type", &whole[..cut], committed);
         }
     }
     loaded(&whole, 3, 0);
 }
 
-/// The same torn record with an event after it is corruption.
-fn refused_at_cut(ended: &[u8], torn: &[u8], committed: usize) {
-    let bytes = [ended, user(2, "c").as_bytes()].concat();
+/// The same torn record with another one after it, torn or not, is corruption.
+fn refused_at_cut(ended: &[u8], more: &[u8], torn: &[u8], committed: usize) {
+    let bytes = [ended, more].concat();
     let error = read(&bytes).unwrap_err();
     assert_eq!((error.code, error.line, error.seq), (Code::CorruptLog, Some(4), Some(2)));
     let byte = error.byte.unwrap() as usize;

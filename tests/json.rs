@@ -279,7 +279,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => log, 2 => text, 1 => proptest::collection::vec(any::<u8>(), 0..80)]
 }
 
-const KINDS: std::ops::Range<u32> = 0..15;
+const KINDS: std::ops::Range<u32> = 0..18;
 
 proptest! {
     #![proptest_config(config(2000))]
@@ -292,7 +292,6 @@ proptest! {
         let _ = (json::decode(&text), json::is_clean(&text), json::normalized(&text));
         let mut out = Vec::new();
         json::encode(&text, &mut out);
-        json::encode_inner(&text, &mut out);
         let _ = pairing::tool_calls(&text).count();
         for kind in KINDS.map(Kind::from_number) {
             let _ = derive::message(kind, &text, &mut out);

@@ -11,7 +11,7 @@ use palimpsest_core::{Session, SessionHeader};
 
 const SURFACE: [Kind; 5] =
     [Kind::UserMessage, Kind::AssistantMessage, Kind::ToolResult, Kind::ContextMessage, Kind::SteeringMessage];
-const LOG_ONLY: [Kind; 8] = [
+const LOG_ONLY: [Kind; 11] = [
     Kind::TurnStart,
     Kind::TurnEnd,
     Kind::StepStart,
@@ -20,6 +20,9 @@ const LOG_ONLY: [Kind; 8] = [
     Kind::RequestHeader,
     Kind::RequestHeaderDelta,
     Kind::AssistantChunk,
+    Kind::CompactStart,
+    Kind::CompactSummary,
+    Kind::CompactEnd,
 ];
 
 /// A payload that any kind of event accepts.
@@ -355,6 +358,9 @@ fn envelope_keys_may_be_spelt_with_escapes_and_stand_in_any_order() {
     session.append_line(doubled.as_bytes()).unwrap();
     assert_eq!(session.surface().seqs(), [1, 2, 4, 5, 7, 8]);
     assert_eq!(session.event(8).unwrap().data, br#"{"content":[1]}"#);
+    let doubled =
+        r#"{"type":"user/message","seq":9,"time":1,"data":{"content":[]},"data":{"more":1},"surfaceOp":"append"}"#;
+    assert_eq!(session.append_line(doubled.as_bytes()).unwrap_err().code, Code::InvalidPayload);
 }
 
 #[test]

@@ -20,8 +20,9 @@ const SITE = fileURLToPath(new URL('dist', import.meta.url));
 
 async function main() {
   const options = parse(process.argv.slice(2));
+  const log = options.log && (await existing(options.log));
   await build();
-  const job = options.log ? await report(options.log) : await demo(options.dir);
+  const job = log ? await report(log) : await demo(options.dir);
   try {
     if (job.ok) await show(job.log, options);
     else process.exitCode = 1;
@@ -53,14 +54,18 @@ function parse(args) {
   return { once, log, dir, port: Number(port) };
 }
 
-async function report(log) {
+async function existing(log) {
   const file = fromCaller(log);
   const found = await stat(file).catch((error) => {
     throw new Failure(`${log} cannot be read: ${error.message}`);
   });
   if (!found.isFile()) throw new Failure(`${log} is not a file`);
+  return file;
+}
+
+async function report(log) {
   const { reportLog } = await import('./demo/report.mjs');
-  return { ok: await reportLog(file), log: file };
+  return { ok: await reportLog(log), log };
 }
 
 async function demo(dir) {

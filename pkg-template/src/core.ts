@@ -7,7 +7,7 @@
 import { PalimpsestError, type ErrorCode } from './errors.js';
 import * as glue from './wasm/palimpsest.js';
 
-export { CoreReader, CoreSession } from './wasm/palimpsest.js';
+export { CoreChecker, CoreReader, CoreSession } from './wasm/palimpsest.js';
 export * as pure from './wasm/palimpsest.js';
 
 let instance: glue.InitOutput | undefined;

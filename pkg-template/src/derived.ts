@@ -17,6 +17,37 @@ interface Waiting {
   message: Message | null;
 }
 
+/** One replace, counted in messages. What was appended since the one before shows in `length`. */
+interface Edit {
+  /** Number of messages before it. */
+  length: number;
+  at: number;
+  removed: number;
+  inserted: number;
+}
+
+/** Where a reader of changes stands. Opaque: get it from one call, give it to the next. */
+export interface ChangeCursor {
+  /** @internal */
+  readonly history: symbol;
+  /** @internal */
+  readonly edits: number;
+  /** @internal */
+  readonly length: number;
+}
+
+/** How the derived history has changed: at index `at`, `removed` messages have given way to `inserted`. */
+export interface HistoryChange {
+  readonly at: number;
+  readonly removed: number;
+  readonly inserted: readonly Message[];
+  /** For the next call. */
+  readonly cursor: ChangeCursor;
+}
+
+/** Replaces that are remembered for readers of changes; one that is further behind gets the whole history anew. */
+const REMEMBERED = 1024;
+
 /** Surface order and messages of one session. */
 export class Derived {
   #seqs: number[];
@@ -26,13 +57,16 @@ export class Derived {
   #nulls: number;
   #shared = false;
   #waiting: Waiting[] = [];
+  readonly #history = Symbol('history');
+  #edits: Edit[] = [];
+  #forgotten = 0;
 
   /** Starts from a surface whose messages are at hand. */
   constructor(seqs: number[] = [], messages: (Message | null)[] = []) {
     this.#seqs = seqs;
     this.#messages = messages;
     this.#length = seqs.length;
-    this.#nulls = messages.reduce((count, message) => count + (message === null ? 1 : 0), 0);
+    this.#nulls = countNulls(messages);
   }
 
   /** Follows an append that the core has accepted. */
@@ -41,7 +75,6 @@ export class Derived {
       this.#waiting.push({ start: op.start, end: op.end, seq, message });
       return;
     }
-    // A replace that waits finds its ends by value, so appends behind it may go first.
     if (this.#shared && this.#seqs.length > this.#length) this.#own();
     this.#seqs.push(seq);
     this.#messages.push(message);
@@ -51,15 +84,14 @@ export class Derived {
 
   /** A second history that starts as the first `length` nodes of this one. Costs nothing until either changes. */
   share(length: number): Derived | undefined {
-    if (this.#waiting.length > 0) this.#settle();
+    this.#settle();
     if (length > this.#length) return undefined;
     const twin = new Derived();
     twin.#seqs = this.#seqs;
     twin.#messages = this.#messages;
     twin.#length = length;
-    twin.#nulls = length === this.#length ? this.#nulls : this.#messages.slice(0, length).filter((m) => m === null).length;
-    twin.#shared = true;
-    this.#shared = true;
+    twin.#nulls = this.#nulls === 0 || length === this.#length ? this.#nulls : countNulls(this.#messages.slice(0, length));
+    twin.#shared = this.#shared = true;
     return twin;
   }
 
@@ -70,11 +102,42 @@ export class Derived {
     return this.#seqs;
   }
 
+  /** The surface, head to tail, and beside each node its message. Not to be changed. */
+  nodes(): { readonly seqs: readonly number[]; readonly messages: readonly (Message | null)[] } {
+    const seqs = this.seqs();
+    return { seqs, messages: this.#messages };
+  }
+
   /** A fresh array of the messages. */
-  messages(): Message[] {
+  messages(from = 0, to = this.#length - this.#nulls): Message[] {
     this.#settle();
-    const all = this.#messages.slice(0, this.#length);
-    return (this.#nulls === 0 ? all : all.filter((message) => message !== null)) as Message[];
+    if (this.#nulls === 0) return this.#messages.slice(from, to) as Message[];
+    const all = this.#messages.slice(0, this.#length).filter((message) => message !== null);
+    return all.slice(from, to);
+  }
+
+  /** What has changed since a cursor of this history; everything for any other. */
+  changesSince(since: ChangeCursor | undefined): HistoryChange {
+    this.#settle();
+    const length = this.#length - this.#nulls;
+    const edits = this.#forgotten + this.#edits.length;
+    const cursor: ChangeCursor = Object.freeze({ history: this.#history, edits, length });
+    if (since?.history !== this.#history || since.edits < this.#forgotten) {
+      return { at: 0, removed: since?.length ?? 0, inserted: this.messages(), cursor };
+    }
+    // One patch that covers all: what is untouched at the start, and what is untouched at the end.
+    let now = since.length;
+    let head = now;
+    let tail = now;
+    for (const edit of this.#edits.slice(since.edits - this.#forgotten)) {
+      if (edit.length > now) tail = 0;
+      head = Math.min(head, edit.at);
+      tail = Math.min(tail, edit.length - edit.at - edit.removed);
+      now = edit.length + edit.inserted - edit.removed;
+    }
+    if (length > now) tail = 0;
+    tail = Math.min(tail, since.length - head, length - head);
+    return { at: head, removed: since.length - head - tail, inserted: this.messages(head, length - tail), cursor };
   }
 
   #own(): void {
@@ -89,11 +152,26 @@ export class Derived {
     for (const { start, end, seq, message } of this.#waiting) {
       const from = this.#seqs.indexOf(start);
       const count = this.#seqs.indexOf(end, from) - from + 1;
+      const length = this.#length - this.#nulls;
+      const at = this.#nulls === 0 ? from : from - countNulls(this.#messages.slice(0, from));
       this.#seqs.splice(from, count, seq);
-      for (const gone of this.#messages.splice(from, count, message)) if (gone === null) this.#nulls--;
-      if (message === null) this.#nulls++;
+      const gone = countNulls(this.#messages.splice(from, count, message));
+      const inserted = message === null ? 0 : 1;
+      this.#nulls += 1 - inserted - gone;
+      this.#length += 1 - count;
+      this.#edits.push({ length, at, removed: count - gone, inserted });
     }
     this.#waiting = [];
-    this.#length = this.#seqs.length;
+    const over = this.#edits.length - REMEMBERED;
+    if (over > 0) {
+      this.#edits.splice(0, over);
+      this.#forgotten += over;
+    }
   }
+}
+
+function countNulls(messages: readonly (Message | null)[]): number {
+  let count = 0;
+  for (const message of messages) if (message === null) count++;
+  return count;
 }

@@ -67,6 +67,14 @@ export type ErrorCode =
   | 'WRITE_CONFLICT'
   /** Another process writes to the session. */
   | 'SESSION_LOCKED'
+  /** An event breaks a rule of correct logs; `rule` and `seq` say which (see `palimpsest/invariants`). */
+  | 'INVARIANT'
+  /** A compaction is open in the log: a second one, or a prune, has to wait for its end. */
+  | 'COMPACTION_OPEN'
+  /** A compaction that came to nothing: its summary is no use, or the log went on without it. The surface is as it was. */
+  | 'COMPACTION_FAILED'
+  /** A region whose ends would separate a tool call from its result. */
+  | 'UNBALANCED_REGION'
   /** A scope, store or adapter is used after it was closed. */
   | 'CLOSED';
 

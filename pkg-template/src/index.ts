@@ -8,6 +8,7 @@
  * - `reader.ts` a stored log's bytes become a session. `header.ts`, `repair.ts` pure functions over headers and events.
  * - `encode.ts` the walk that checks, snapshots and writes a value; `records.ts`, `scratch.ts` how it reaches the core.
  * - `assembler.ts` a streamed answer becomes a message. `providers/` requests and answers of model providers.
+ * - `position.ts` where a log stands. `invariants/` the rules of correct logs. `compaction/` summaries and pruning.
  * - `core.ts` the wasm core; `entry/` how each host starts it. `persistence/` where logs are stored.
  *
  * Three promises: what is logged never changes; a refused call leaves everything as it was; what goes in comes out the
@@ -18,6 +19,8 @@ export * from './errors.js';
 export * from './events.js';
 export { isJsonValue } from './encode.js';
 export { Session } from './session.js';
+export type { ChangeCursor, HistoryChange } from './derived.js';
+export { positionOf, type LogPosition } from './position.js';
 export { SessionView, type ModelRequest, type SurfaceSnapshot } from './view.js';
 export * from './store.js';
 export { BlockAssembler } from './assembler.js';

@@ -18,6 +18,9 @@ export const KINDS: ReadonlyMap<string, number> = new Map(
     'request/header',
     'request/header-delta',
     'assistant/chunk',
+    'compact/start',
+    'compact/summary',
+    'compact/end',
   ].map((type, index) => [type, index + 1]),
 );
 

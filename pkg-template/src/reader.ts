@@ -113,10 +113,16 @@ export class SessionReader {
  */
 export function readHeaderLine(bytes: Uint8Array, where?: string): SessionHeader | undefined {
   core();
-  const end = bytes.indexOf(0x0a);
+  // Blank lines before the header are tolerated, as the reader tolerates them.
+  let start = 0;
+  let end = bytes.indexOf(0x0a);
+  while (end >= 0 && bytes.subarray(start, end).every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)) {
+    start = end + 1;
+    end = bytes.indexOf(0x0a, start);
+  }
   if (end < 0) return undefined;
   try {
-    const { type: _, ...header } = JSON.parse(pure.checkHeaderLine(bytes.subarray(0, end))) as SessionHeader & { type: string };
+    const { type: _, ...header } = JSON.parse(pure.checkHeaderLine(bytes.subarray(start, end))) as SessionHeader & { type: string };
     return Object.freeze(header);
   } catch (thrown) {
     throw fromCore(thrown, undefined, where);

@@ -11,7 +11,7 @@
  */
 
 import { calling, CoreSession, fromCore } from './core.js';
-import { Derived } from './derived.js';
+import { Derived, type ChangeCursor, type HistoryChange } from './derived.js';
 import { PalimpsestError } from './errors.js';
 import { eventList } from './event-list.js';
 import {
@@ -32,6 +32,7 @@ import { checkPayload, KINDS, KindNumber, LAST_SURFACE_KIND } from './kinds.js';
 import { putEvents } from './lines.js';
 import { deriveEventMessage } from './project.js';
 import { addRecord, dropRecords, freezeIntent, sendIfFull, sendRecords, type Batch } from './records.js';
+import { pending } from './scratch.js';
 import { surfaceOf } from './surface.js';
 import { SessionView } from './view.js';
 
@@ -47,6 +48,17 @@ export interface AppendSink {
 
 /** Events that were appended last and are kept as they were returned. */
 const RECENT = 64;
+
+/** @internal Looks at events as they enter; see {@link Internals.guards}. */
+export interface Guard {
+  /**
+   * The event whose record is the first `used` bytes of the scratch area is about to enter. What this throws refuses it,
+   * and the log is then as it was. No code of a user may run in here.
+   */
+  before(core: CoreSession, used: number): void;
+  /** The event has entered. Must not throw. */
+  after(): void;
+}
 
 /** Set while a session is built around a core handle that exists already (a load, a fork). */
 let adopted: CoreSession | undefined;
@@ -65,6 +77,10 @@ export function adopt(core: CoreSession): Session {
 interface Internals {
   /** The core handle, holding every event. */
   core(): CoreSession;
+  /** Whoever looks at events before they enter. While there is one, each event crosses alone. */
+  readonly guards: Set<Guard>;
+  /** The surface with its messages. */
+  derived(): Derived;
   connect(sink: AppendSink | undefined): void;
   deliver(): void;
   appendEvents(events: readonly SessionEvent[]): void;
@@ -110,6 +126,7 @@ export class Session {
   #delivered: number;
   #scheduled = false;
   #notifying = false;
+  readonly #guards = new Set<Guard>();
 
   /**
    * A detached session.
@@ -149,6 +166,8 @@ export class Session {
     });
     internals.set(this, {
       core: () => this.#synced(),
+      guards: this.#guards,
+      derived: () => this.#warm(),
       connect: (sink) => this.#connect(sink),
       deliver: () => this.#deliver(),
       appendEvents: (events) => this.#appendEvents(events),
@@ -188,7 +207,7 @@ export class Session {
     const fields = freezeIntent(intent[0], this.id, seq);
     const time = Math.max(0, Math.trunc(Date.now()));
     // Whatever the core may refuse crosses at once and alone: nothing that waits can be refused with it.
-    const checked = (kind !== 0 && kind !== KindNumber.chunk) || fields !== undefined;
+    const checked = (kind !== 0 && kind !== KindNumber.chunk) || fields !== undefined || this.#guards.size > 0;
     let snapshot: unknown;
     let crossed = checked;
     try {
@@ -198,6 +217,7 @@ export class Session {
         crossed = sendIfFull();
       } else {
         if (kind !== 0 && kind <= LAST_SURFACE_KIND) checkPayload(kind, snapshot, type);
+        for (const guard of this.#guards) guard.before(this.#live(), pending);
         sendRecords(this.#batch);
       }
     } catch (error) {
@@ -215,6 +235,7 @@ export class Session {
     if (this.#derived !== undefined && fields?.surfaceOp !== undefined) {
       this.#derived.add(seq, fields.surfaceOp, deriveEventMessage(event));
     }
+    if (this.#guards.size > 0) this.#telling(() => this.#guards.forEach((guard) => guard.after()));
     if (this.#sink !== undefined) this.#notify(event);
     return event;
   }
@@ -222,6 +243,15 @@ export class Session {
   /** The history that the model sees: a fresh array of shared, deeply frozen messages. */
   deriveMessages(): Message[] {
     return this.#warm().messages();
+  }
+
+  /**
+   * How the derived history has changed since an earlier call, in time that grows with the change: enough to patch an
+   * array of one's own, `history.splice(at, removed, ...inserted)`.
+   * @param cursor the `cursor` of the last change; without one, or with one that is too old, everything
+   */
+  changesSince(cursor?: ChangeCursor): HistoryChange {
+    return this.#warm().changesSince(cursor);
   }
 
   /** The message of one event; `null` for a log-only event and for an assistant message with empty content. */
@@ -348,9 +378,14 @@ export class Session {
         if (this.#core !== undefined) this.#deliver();
       });
     }
+    this.#telling(() => sink.event(event));
+  }
+
+  /** Runs what may call a user's code, which may not append. */
+  #telling(tell: () => void): void {
     this.#notifying = true;
     try {
-      sink.event(event);
+      tell();
     } finally {
       this.#notifying = false;
     }

@@ -2,7 +2,9 @@
 //!
 //! - [`scratch`]: the memory into which the façade writes what it appends.
 //! - [`session`]: a session's handle. [`reader`]: a reader's handle. [`pure`]: functions on texts.
+//! - [`invariants`]: a checker's handle.
 
+mod invariants;
 mod pure;
 mod reader;
 mod scratch;

@@ -27,6 +27,8 @@ const FIRST: usize = 1 << 17;
 
 thread_local! {
     static AREA: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// Where texts are escaped; the façade gives them in pieces, so this stays small.
+    static ESCAPED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Makes the area at least `len` bytes long, keeping its contents, and returns where it is.
@@ -56,15 +58,20 @@ pub extern "C" fn scratch_escape(at: usize, len: usize) -> usize {
         if json::is_clean(raw) {
             return len;
         }
-        let mut escaped = Vec::with_capacity(len + len / 8 + 16);
-        json::encode_inner(raw, &mut escaped);
-        let end = at + escaped.len();
-        if area.len() < end {
-            let size = end.max(area.len() * 2);
-            area.resize(size, 0);
-        }
-        area[at..end].copy_from_slice(&escaped);
-        escaped.len()
+        ESCAPED.with_borrow_mut(|escaped| {
+            let room = json::escaped_room(len);
+            if escaped.len() < room {
+                escaped.resize(room, 0);
+            }
+            let written = json::escape_into(&area[at..at + len], escaped);
+            let end = at + written;
+            if area.len() < end {
+                let size = end.max(area.len() * 2);
+                area.resize(size, 0);
+            }
+            area[at..end].copy_from_slice(&escaped[..written]);
+            written
+        })
     })
 }
 
@@ -83,6 +90,11 @@ pub fn with_bytes<T>(len: usize, read: impl FnOnce(&[u8]) -> T) -> T {
 /// Appends the records in the first `len` bytes of the area, in order. The façade makes sure that
 /// only the last one can be refused.
 pub fn append(session: &mut Session, len: usize) -> Result<()> {
+    for_each_record(len, &mut |event| session.append_checked(event).map(|_| ()))
+}
+
+/// Shows the records in the first `len` bytes of the area, in order, until one is refused.
+pub fn for_each_record(len: usize, show: &mut dyn FnMut(&NewEvent<'_>) -> Result<()>) -> Result<()> {
     with_bytes(len, |mut area| {
         while area.len() >= HEAD {
             let word = |at: usize| u32::from_le_bytes([area[at], area[at + 1], area[at + 2], area[at + 3]]);
@@ -105,7 +117,7 @@ pub fn append(session: &mut Session, len: usize) -> Result<()> {
             let sources = (given != u32::MAX).then(|| {
                 body[HEAD..types].chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
             });
-            session.append_checked(&NewEvent {
+            show(&NewEvent {
                 kind,
                 type_json: &body[types..data],
                 time: &time_text,

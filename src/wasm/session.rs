@@ -1,6 +1,7 @@
 //! A session's handle.
 
 use super::{array, scratch, text, thrown};
+use crate::position;
 use crate::session::{Session, SessionHeader};
 use wasm_bindgen::prelude::*;
 
@@ -67,6 +68,13 @@ impl CoreSession {
                 .try_for_each(|line| self.session.append_line(line).map(|_| ()))
         })
         .map_err(thrown)
+    }
+
+    /// Last turn, seq of its start while it is open, the same of its last step, seq of the open
+    /// compaction's start; `0xFFFFFFFF` for none.
+    pub fn position(&self) -> Vec<u32> {
+        let at = position::of(self.session.log(), 0);
+        vec![at.turn, at.open_turn, at.step, at.open_step, at.compaction]
     }
 
     /// Number of the kind of the event at `seq`; -1 past the end.

@@ -75,7 +75,7 @@ function word(random) {
 const low = (text, at) => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 
 /** 0.5 to 20 KB, mostly small. */
-const messageSize = (random) => Math.round(500 * 40 ** (random.next() ** 5.5));
+const messageSize = (random) => Math.round(500 * 40 ** (random.next() ** 9));
 
 const block = (text) => ({ type: 'text', text });
 

@@ -1,4 +1,15 @@
 // Timing: contestants take turns within each round, so that what disturbs the machine disturbs all of them.
+import process from 'node:process';
+import { threadClock } from './thread-clock.mjs';
+
+/** Milliseconds of the wall clock, or with `run.mjs --clock cpu` of this thread's time on a processor. */
+export const clock = process.env.BENCH_CLOCK === 'cpu' ? threadClock() : () => performance.now();
+
+/** What two readings in a row differ by. */
+const OVERHEAD = quantile(Array.from({ length: 999 }, () => -clock() + clock()), 0.5);
+
+/** Milliseconds since a reading, without the clock's own. */
+export const since = (start) => clock() - start - OVERHEAD;
 
 let sink = 0;
 
@@ -16,9 +27,9 @@ export const collect = () => globalThis.gc?.();
 /** Milliseconds that `work` takes, after a collection of what came before. */
 export function timed(work) {
   collect();
-  const start = performance.now();
+  const start = clock();
   keep(work());
-  return performance.now() - start;
+  return since(start);
 }
 
 /**

@@ -1,6 +1,7 @@
 // node open-once.mjs NAME FILE: opens FILE to derived messages and prints { peak, elapsed, messages }.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import process from 'node:process';
+import { clock, collect, since } from './measure.mjs';
 
 const [name, path] = process.argv.slice(2);
 const adapter = await import({ ours: './peers/palimpsest.mjs', peer: './peers/dsh.mjs', seed: './peers/seed.mjs' }[name]);
@@ -20,10 +21,10 @@ function peak() {
 }
 
 const file = openSync(path);
-globalThis.gc?.();
-const start = performance.now();
+collect();
+const start = clock();
 const session = adapter.open(read(file), fstatSync(file).size);
 const messages = adapter.derive(session).length;
-const elapsed = performance.now() - start;
+const elapsed = since(start);
 closeSync(file);
 console.log(JSON.stringify({ peak: peak(), elapsed, messages, seq: session.seq }));

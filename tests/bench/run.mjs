@@ -1,7 +1,7 @@
 // npm run bench: palimpsest beside its peers. See README.md for what each row measures.
 //
 //   node tests/bench/run.mjs [--short] [--rows NAME[,NAME]] [--only ours,peer,seed,pi] [--json FILE]
-//                            [--cpu-prof DIRECTORY] [--list]
+//                            [--clock cpu] [--cpu-prof DIRECTORY] [--list]
 import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -16,15 +16,24 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 
 async function main() {
   const { values } = parseArgs({
-    options: { short: { type: 'boolean' }, rows: { type: 'string' }, only: { type: 'string' }, json: { type: 'string' }, 'cpu-prof': { type: 'string' }, list: { type: 'boolean' } },
+    options: {
+      short: { type: 'boolean', default: false },
+      rows: { type: 'string' },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      clock: { type: 'string', default: 'wall' },
+      'cpu-prof': { type: 'string' },
+      list: { type: 'boolean' },
+    },
   });
+  if (values.clock === 'cpu') process.env.BENCH_CLOCK = 'cpu';
   await install();
   const { default: all } = await import('./rows/index.mjs');
   if (values.list) {
     for (const { name, work, full } of all) console.log(`${name.padEnd(20)} ${work}${full ? ' (not in --short)' : ''}`);
     return;
   }
-  const options = { short: values.short ?? false, only: values.only?.split(',') };
+  const options = { short: values.short, only: values.only?.split(',') };
   const rows = [];
   for (const row of choose(all, values.rows, options.short)) {
     process.stderr.write(`${row.name} … `);
@@ -35,8 +44,8 @@ async function main() {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     process.stderr.write(`${seconds} s${found === undefined ? ', failed' : found.length === 0 ? ', not in this build' : ''}\n`);
   }
-  console.log(`\n${table(rows)}\n\nNode ${process.versions.node}, ${cpus().length} processors; times are medians, ratios are median / median with the`);
-  console.log('quartiles of the rounds; growth is the time at this size / the time at a tenth of it.');
+  console.log(`\n${table(rows)}\n\nNode ${process.versions.node}, ${cpus().length} processors; ${values.clock} time; medians, and ratios of medians with the quartiles of the rounds;`);
+  console.log('growth is the time at this size / the time at a tenth of it.');
   if (values.json) {
     const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
     writeFileSync(values.json, `${JSON.stringify({ rows: every }, null, 2)}\n`);

@@ -42,9 +42,10 @@ pub fn check() -> usize {
         };
         tally.equal(&format!("wrong scans of a string with {escape}"), wrong(escape.as_bytes(), scanned), 0);
     }
-    let written: [(&[u8], &str); 17] = [
+    let written: [(&[u8], &str); 18] = [
         (b"\"", "\\\""),
         (b"\\", "\\\\"),
+        (b"\"\n\x01\"", "\\\"\\n\\u0001\\\""),
         (b"/", "/"),
         (b"\0", "\\u0000"),
         (b"\x08", "\\b"),

@@ -35,6 +35,20 @@ suite('coordinator: one log, one session', () => {
     assert.deepEqual(reported, []);
   });
 
+  test('one that collides and leaves at once does not stand in the way of the stored one', async () => {
+    const at = setting();
+    const original = at.store.create('a');
+    runTurn(original);
+    await at.adapter.close();
+    const { store, adapter, reported } = elsewhere(at);
+    const intruder = store.create('a');
+    say(intruder, 'mine');
+    store.detach(intruder);
+    assert.equal(whole(await adapter.load('a')), whole(original));
+    await adapter.close();
+    assert.deepEqual(reported.map((error) => refusal('SESSION_COLLISION')(error)), [true]);
+  });
+
   test('a collision that nobody has waited for is reported', async () => {
     const at = setting();
     say(at.store.create('a'), 'first');
@@ -179,6 +193,21 @@ suite('coordinator: a storage that fails', () => {
     };
     await at.store.flush(child);
     assert.equal(await stored(at, 'child'), expected);
+  });
+
+  test('a session that was freed before its inherited events were written is reported and given up', async () => {
+    const at = setting();
+    const source = at.store.create('source');
+    runTurn(source);
+    const child = at.store.fork(source, undefined, 'child');
+    say(child, 'too early');
+    child.free();
+    assert.equal(at.store.get('child'), undefined);
+    await settled();
+    assert.deepEqual(at.reported.map((error) => refusal('DISPOSED')(error)), [true]);
+    assert.equal(at.adapter.state('child'), undefined);
+    await at.adapter.close();
+    assert.deepEqual([await stored(at, 'source'), await stored(at, 'child')], [whole(source), undefined]);
   });
 
   test('a state listener that throws harms nobody', async () => {

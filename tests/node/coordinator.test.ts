@@ -1,10 +1,10 @@
-// The coordinator: what it writes and when, what it adopts, loads and lists, how it ends. The storage is in memory.
+// The coordinator: what it writes and when, what it adopts, how it ends. The storage is in memory.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type FlushError, SessionStore } from 'palimpsest';
 import { memory } from 'palimpsest/memory';
-import { type StoredHeader, attach } from 'palimpsest/persistence';
-import { endTurn, openTurn, refusal, runTurn, say } from '../support/sessions.js';
+import { attach } from 'palimpsest/persistence';
+import { concat, endTurn, openTurn, refusal, runTurn, say } from '../support/sessions.js';
 import { elsewhere, setting, settled, stored, whole } from '../support/setting.js';
 import { ManualTimers, WatchedBackend } from '../support/storage.js';
 
@@ -119,6 +119,20 @@ suite('coordinator: what is written, and when', () => {
     assert.equal(await stored(at, 'a'), whole(session));
   });
 
+  test('a session that comes back is caught up with, even when it says no more', async () => {
+    const at = setting();
+    const session = at.store.create('a');
+    runTurn(session, 1);
+    at.store.detach(session);
+    await at.adapter.flush();
+    runTurn(session, 2);
+    at.store.enter(session);
+    at.store.announce(session);
+    assert.deepEqual(at.adapter.state('a'), { status: 'pending', durableSeq: 5 });
+    await at.store.flush(session);
+    assert.equal(await stored(at, 'a'), whole(session));
+  });
+
   test('a scope is saved without the rest of the store', async () => {
     const store = new SessionStore();
     const scope = store.scope();
@@ -153,6 +167,21 @@ suite('coordinator: sessions that are live already', () => {
     assert.deepEqual(backend.writes, ['a 0+12']);
   });
 
+  test('are saved once, though others had yet to be told of their last events', async () => {
+    const store = new SessionStore();
+    const backend = new WatchedBackend(memory());
+    store.on('session/bytes', () => undefined);
+    const session = store.create('a');
+    runTurn(session, 1);
+    const adapter = attach(store, backend, { timers: new ManualTimers() });
+    runTurn(session, 2);
+    await settled();
+    runTurn(session, 3);
+    await adapter.flush();
+    const log = await backend.loadStored({ id: 'a' });
+    assert.equal(concat([...(log?.chunks as Iterable<Uint8Array>)]), whole(session));
+  });
+
   test('continue their own log', async () => {
     const at = setting();
     const session = at.store.create('a');
@@ -168,7 +197,8 @@ suite('coordinator: sessions that are live already', () => {
     assert.deepEqual(again.state('a'), { status: 'durable', durableSeq: 17 });
   });
 
-  test("never continue another's", async () => {
+  test("never continue another's", async (context) => {
+    context.mock.method(Date, 'now', () => 5);
     const at = setting();
     runTurn(at.store.create('a'));
     runTurn(at.store.create('b'));
@@ -177,133 +207,16 @@ suite('coordinator: sessions that are live already', () => {
 
     const store = new SessionStore();
     const other = store.create('a');
-    runTurn(other);
-    // Empty when it was attached: a stored log cannot be its beginning.
-    const empty = store.create('b', { meta: { createdAt: at.store.get('b')?.header.createdAt } });
+    runTurn(other, 2);
+    // The same events at the same time, but none when it was attached: what is stored cannot be its beginning.
+    const late = store.create('b');
     const adapter = attach(store, at.backend, { timers: at.timers });
-    runTurn(empty);
-    for (const session of [other, empty]) {
+    runTurn(late);
+    for (const session of [other, late]) {
       await assert.rejects(store.flush(session), (error: unknown) => refusal('SESSION_COLLISION')((error as FlushError).errors[0]));
     }
     assert.equal(adapter.state('a')?.status, 'failing');
     assert.deepEqual([await stored(at, 'a'), await stored(at, 'b')], before);
-  });
-});
-
-suite('coordinator: load', () => {
-  test('gives back the session, live', async () => {
-    const at = setting();
-    const session = at.store.create('a', { meta: { cwd: '/project', parentSession: 'p', seedLength: 0, createdAt: 3 } });
-    runTurn(session);
-    await at.adapter.close();
-    const { store, adapter, backend } = elsewhere(at);
-    const created: string[] = [];
-    store.on('session/created', ({ id }) => created.push(id));
-    const loaded = await adapter.load('a');
-    assert.equal(store.get('a'), loaded);
-    assert.deepEqual(created, ['a']);
-    assert.deepEqual(loaded.header, session.header);
-    assert.deepEqual([...loaded.events], [...session.events]);
-    assert.deepEqual(adapter.state('a'), { status: 'durable', durableSeq: 5 });
-    runTurn(loaded, 2);
-    await store.flush(loaded);
-    assert.deepEqual(backend.writes, ['a 6+6']);
-    assert.equal(await stored(at, 'a'), whole(loaded));
-  });
-
-  test('puts it into the scope that shall own it', async () => {
-    const at = setting();
-    runTurn(at.store.create('a'));
-    await at.adapter.close();
-    const { store, adapter } = elsewhere(at);
-    const scope = store.scope();
-    const session = await adapter.load('a', { scope });
-    assert.deepEqual(scope.list(), [session]);
-    await scope.dispose();
-    await assert.rejects(adapter.load('a', { scope }), refusal('CLOSED'));
-    assert.deepEqual(store.list(), []);
-  });
-
-  test('refuses an id that is not stored', async () => {
-    const at = setting();
-    await assert.rejects(at.adapter.load('a'), refusal('SESSION_NOT_FOUND', /session "a" is not stored/));
-    say(at.store.create('a'), 'only here, not written yet');
-    await assert.rejects(at.adapter.load('a'), refusal('SESSION_ALREADY_EXISTS'));
-  });
-
-  test('loads once, whoever asks', async () => {
-    const at = setting();
-    runTurn(at.store.create('a'));
-    await at.adapter.close();
-    const { store, adapter } = elsewhere(at);
-    const [one, two] = await Promise.all([adapter.load('a'), adapter.load('a')]);
-    assert.equal(one, two);
-    assert.equal(await adapter.load('a'), one);
-    assert.equal(await adapter.load('a', { cwd: null }), one);
-    assert.equal(store.list().length, 1);
-  });
-
-  test('closes a turn that a crash left open, durably and once', async () => {
-    const at = setting();
-    const session = at.store.create('a');
-    openTurn(session, 1);
-    await at.adapter.close();
-
-    const first = elsewhere(at);
-    const repaired = await first.adapter.load('a');
-    assert.deepEqual(first.backend.writes, ['a 3+2 repair']);
-    assert.deepEqual(repaired.events.slice(3).map(({ type }) => type), ['step/end', 'turn/end']);
-    assert.equal(await stored(at, 'a'), whole(repaired));
-    assert.deepEqual(first.adapter.state('a'), { status: 'durable', durableSeq: 4 });
-
-    const second = elsewhere(at);
-    const again = await second.adapter.load('a');
-    assert.deepEqual(second.backend.writes, []);
-    assert.equal(whole(again), whole(repaired));
-  });
-
-  test('does not give out a session whose repair is not durable', async () => {
-    const at = setting();
-    openTurn(at.store.create('a'), 1);
-    await at.adapter.close();
-    const before = await stored(at, 'a');
-    const { store, adapter, backend } = elsewhere(at);
-    backend.before = () => Promise.reject(new Error('disk full'));
-    await assert.rejects(adapter.load('a'), refusal('STORAGE_FAILED', /session "a".*disk full/));
-    assert.deepEqual([store.list(), await stored(at, 'a')], [[], before]);
-
-    const read = await adapter.read('a');
-    assert.deepEqual([read.session.seq, read.closers.length, read.tornBytes], [3, 2, 0]);
-    assert.equal(store.get('a'), undefined, 'reading leaves it out of the store');
-    backend.before = () => undefined;
-    assert.equal((await adapter.load('a')).seq, 5);
-  });
-
-  test('a listener that refuses the session leaves it stored and out of the store', async () => {
-    const at = setting();
-    runTurn(at.store.create('a'));
-    await at.adapter.close();
-    const { store, adapter } = elsewhere(at);
-    const stop = store.on('session/created', () => {
-      throw new Error('no room');
-    });
-    await assert.rejects(adapter.load('a'), /no room/);
-    assert.deepEqual([store.list(), adapter.state('a')], [[], undefined]);
-    stop();
-    assert.equal((await adapter.load('a')).seq, 6);
-  });
-
-  test('waits for what an earlier instance has yet to save', async () => {
-    const at = setting();
-    const session = at.store.create('a');
-    runTurn(session, 1);
-    await at.store.flush(session);
-    runTurn(session, 2);
-    at.backend.before = settled;
-    at.store.detach(session);
-    const loaded = await at.adapter.load('a');
-    assert.notEqual(loaded, session);
-    assert.equal(whole(loaded), whole(session));
   });
 });
 
@@ -333,6 +246,21 @@ suite('coordinator: close', () => {
     await assert.rejects(at.adapter.flush(), refusal('CLOSED'));
   });
 
+  test('waits for a load that is under way', async () => {
+    const at = setting();
+    openTurn(at.store.create('a'), 1);
+    await at.adapter.close();
+    const { adapter, backend, store } = elsewhere(at);
+    let closedBefore: number | undefined;
+    backend.before = async () => {
+      await settled();
+      closedBefore = backend.closed;
+    };
+    const loading = adapter.load('a');
+    await adapter.close();
+    assert.deepEqual([closedBefore, backend.closed, store.get('a')], [0, 1, await loading]);
+  });
+
   test('rejects while something cannot be saved, and can be tried again', async () => {
     const at = setting();
     const session = at.store.create('a');
@@ -354,34 +282,5 @@ suite('coordinator: close', () => {
     await at.store.dispose();
     await at.adapter.close();
     assert.deepEqual(at.backend.writes, ['b 0+6', 'a 0+6']);
-  });
-});
-
-suite('coordinator: list', () => {
-  test('is in order of creation, not of use', async () => {
-    const at = setting();
-    for (const [id, createdAt] of [['c', 3], ['a', 1], ['b', 3]] as const) say(at.store.create(id, { meta: { createdAt } }), id);
-    await at.adapter.flush();
-    const { sessions, broken } = await at.adapter.list();
-    assert.deepEqual([sessions.map(({ id }) => id), broken], [['a', 'b', 'c'], []]);
-  });
-
-  test('names what is broken and shows the rest', async () => {
-    const at = setting();
-    say(at.store.create('a'), 'hi');
-    await at.adapter.flush();
-    const head = (text: string): Uint8Array => new TextEncoder().encode(text);
-    const list = async function* (): AsyncGenerator<StoredHeader> {
-      yield { location: 'empty', head: head('') };
-      yield { location: 'zeros', head: new Uint8Array(413) };
-      yield { location: 'newer', head: head('{"type":"session","version":1,"id":"x","createdAt":1}\n') };
-      yield { location: 'unreadable', error: new Error('EIO') };
-      yield* at.backend.inner.list();
-    };
-    const adapter = attach(new SessionStore(), Object.assign(new WatchedBackend(memory()), { list }));
-    const { sessions, broken } = await adapter.list();
-    assert.deepEqual(sessions.map(({ id }) => id), ['a']);
-    const codes = broken.map(({ location, error }) => `${location} ${error.code}`);
-    assert.deepEqual(codes, ['empty INVALID_HEADER', 'zeros INVALID_HEADER', 'newer UNSUPPORTED_VERSION', 'unreadable STORAGE_FAILED']);
   });
 });

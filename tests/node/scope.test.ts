@@ -100,6 +100,18 @@ suite('the end of a scope', () => {
     assert.deepEqual(heard, ['store: disposed a']);
   });
 
+  test('has nothing to do with a session that has left before', async () => {
+    const store = new SessionStore();
+    const scope = store.scope();
+    const heard: string[] = [];
+    const session = scope.create('a');
+    scope.detach(session);
+    listen(store, 'store', heard);
+    store.enter(session);
+    await scope.dispose();
+    assert.deepEqual([heard, store.list()], [[], [session]]);
+  });
+
   test('takes nothing new from the first moment, and ends once', async () => {
     const store = new SessionStore();
     const scope = store.scope('agent');

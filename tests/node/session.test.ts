@@ -10,6 +10,7 @@ import {
   SESSION_FORMAT_VERSION,
   SessionReader,
   SessionStore,
+  type ChangeCursor,
   type EpochHeader,
   type ErrorCode,
   type Message,
@@ -229,6 +230,35 @@ describe('derivation', () => {
     assert.deepEqual(session.surface.nodes, [{ seq: 1, prev: null, next: null }]);
   });
 
+  it('tells what has changed, so that a copy can be patched', () => {
+    const dice = new Dice(6);
+    for (let round = 0; round < 200; round++) {
+      const session = new Session('c');
+      const readers = Array.from({ length: 3 }, () => ({ copy: [] as Message[], cursor: undefined as ChangeCursor | undefined }));
+      for (let step = 0; step < 30; step++) {
+        growRandomly(session, dice, 1 + dice.below(3));
+        for (const reader of readers) {
+          if (dice.chance(0.4)) continue;
+          const { at, removed, inserted, cursor } = session.changesSince(reader.cursor);
+          reader.copy.splice(at, removed, ...inserted);
+          reader.cursor = cursor;
+          assert.deepEqual(reader.copy, session.deriveMessages());
+        }
+      }
+    }
+    const session = new Session('c');
+    for (let n = 0; n < 100; n++) say(session, `${n}`);
+    const { cursor } = session.changesSince();
+    assert.deepEqual(session.changesSince(cursor).inserted, []);
+    session.append('user/message', { content: text('ten to nineteen'), source: user }, { surfaceOp: { op: 'replace', start: 10, end: 19 }, sourceEventSeqs: Array.from({ length: 10 }, (_, n) => n + 10) });
+    const { at, removed, inserted } = session.changesSince(cursor);
+    assert.deepEqual([at, removed, texts(inserted)], [10, 10, ['ten to nineteen']], 'no more than what has changed');
+    const other = new Session('d');
+    say(other, 'x');
+    assert.deepEqual(texts(other.changesSince(cursor).inserted), ['x'], 'a cursor of another session starts anew');
+    assert.equal(other.changesSince(cursor).removed, 100);
+  });
+
   it('is the same on the snapshot and on the text, over random sessions', () => {
     const dice = new Dice(4);
     for (let round = 0; round < 300; round++) {
@@ -251,6 +281,12 @@ describe('derivation', () => {
 /** A session of random surface events and replaces. */
 function randomSession(dice: Dice, length: number): Session {
   const session = new Session('r');
+  growRandomly(session, dice, length);
+  return session;
+}
+
+function growRandomly(session: Session, dice: Dice, by: number): void {
+  const length = session.seq + by;
   while (session.seq < length) {
     const content = Array.from({ length: dice.below(3) }, () => ({ type: 'text' as const, text: dice.text(8) }));
     const source = { kind: dice.pick(['user', '"quoted"', 'é\ud83d']) } as never;
@@ -269,7 +305,6 @@ function randomSession(dice: Dice, length: number): Session {
     else appendLoosely(session, type, { turn: 1, content, source }, intent);
     if (dice.chance(0.2)) session.deriveMessages();
   }
-  return session;
 }
 
 describe('forks', () => {

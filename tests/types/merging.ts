@@ -8,7 +8,7 @@ declare module 'palimpsest' {
     'approval/asked': { readonly callId: CallId; readonly why?: string };
   }
   interface ContentBlockMap {
-    image: { mimeType: string; data: string };
+    drawing: { strokes: string };
   }
   interface MessageSourceMap {
     webhook: { url: string };
@@ -36,9 +36,9 @@ session.append('approval/asked', { callId: 'call-1' }, { surfaceOp: 'append' });
 if (event.type === 'approval/asked') typeOf(event.data.callId).is<CallId>();
 expectType<Equal<'approval/asked' extends SessionEventType ? true : false, true>>();
 
-const image: ContentBlock = { type: 'image', mimeType: 'image/png', data: '' };
+const drawing: ContentBlock = { type: 'drawing', strokes: '' };
 const source: MessageSource = { kind: 'webhook', url: 'https://example.org' };
-session.append('user/message', { content: [image], source }, { surfaceOp: 'append' });
+session.append('user/message', { content: [drawing], source }, { surfaceOp: 'append' });
 export const trigger: TurnTrigger = { kind: 'timer', everyMs: 1000 };
 export const reason: TurnEndReason = { kind: 'budget', spent: 3 };
 session.append('assistant/chunk', { turn: 1, step: 1, chunk: { type: 'finish', reason: { kind: 'refusal' } } });

@@ -43,11 +43,9 @@ async function readLog(file) {
 }
 
 function refused(error) {
-  problem(`refused: ${error.code}`);
+  problem(`Refused: ${error.code}`);
   say(visible(error.message));
-  const places = ['line', 'byte', 'seq'].filter((key) => error[key] !== undefined).map((key) => `${key} ${error[key]}`);
-  if (places.length > 0) fact('where', places.join(', '));
-  say('The file is as it was. Only a torn last line would be dropped on load: damage before it is never guessed over.');
+  say('Only a torn last line is dropped when a log is loaded: damage before it is never guessed over.');
 }
 
 function summary(session, header, bytes) {

@@ -122,13 +122,17 @@ function line(value: string): string {
   return value.slice(0, LENGTH * 4).replace(/\s+/g, ' ').trim().slice(0, LENGTH);
 }
 
+// Made once: each call of toLocaleString makes its own.
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** A time of day, or the bare number where it is no date. */
 export function clock(time: number): string {
   const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? String(time) : date.toLocaleTimeString('en-GB');
+  return Number.isNaN(date.getTime()) ? String(time) : CLOCK.format(date);
 }
 
 export function dateTime(time: number): string {
   const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? String(time) : date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+  return Number.isNaN(date.getTime()) ? String(time) : DATE_TIME.format(date);
 }

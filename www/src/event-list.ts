@@ -23,6 +23,7 @@ export class EventList {
   #selected = -1;
   #surface: ReadonlySet<number> = new Set();
   #frame = 0;
+  readonly #resized = new ResizeObserver(() => { this.#schedule(); });
 
   constructor(log: OpenedLog, onSelect: (seq: number) => void) {
     this.#log = log;
@@ -44,7 +45,7 @@ export class EventList {
     this.#viewport.addEventListener('click', (event) => { this.#clicked(event); });
     this.#viewport.addEventListener('keydown', (event) => { this.#pressed(event); });
     this.#chunks.addEventListener('change', () => { this.#refold(); });
-    new ResizeObserver(() => { this.#schedule(); }).observe(this.#viewport);
+    this.#resized.observe(this.#viewport);
     this.#refold();
   }
 
@@ -64,6 +65,13 @@ export class EventList {
   move(by: number): void {
     const at = Math.max(0, this.#rowOf(this.#selected));
     this.#choose(at + by);
+  }
+
+  /** Ends what would still read the log. */
+  dispose(): void {
+    this.#resized.disconnect();
+    cancelAnimationFrame(this.#frame);
+    this.element.remove();
   }
 
   #choose(row: number): void {
@@ -176,9 +184,11 @@ export class EventList {
     return el('span', { class: 'mark' });
   }
 
-  #clicked({ target }: MouseEvent): void {
-    const row = target instanceof Element ? target.closest<HTMLElement>('.row') : null;
-    if (row && getSelection()?.type !== 'Range') this.#onSelect(Number(row.dataset.seq));
+  /** By the place and not by the row: a row that was drawn anew since the button went down gets no click. */
+  #clicked({ clientY }: MouseEvent): void {
+    if (getSelection()?.type === 'Range') return;
+    const row = Math.floor((clientY - this.#viewport.getBoundingClientRect().top + this.#above()) / ROW);
+    if (row < this.#rows) this.#choose(row);
   }
 
   #pressed(event: KeyboardEvent): void {

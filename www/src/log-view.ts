@@ -1,17 +1,19 @@
 /** One opened log on the page: its facts, its events, and what the model saw after the chosen one. */
 
-import type { EpochHeader } from 'palimpsest';
+import type { EpochHeader, Message } from 'palimpsest';
 import { count, el, longText } from './dom.js';
 import { EventList } from './event-list.js';
 import { factsOf } from './facts.js';
 import { failureOf } from './failure.js';
 import { layOut } from './json-text.js';
 import type { OpenedLog } from './log.js';
-import { messageList } from './messages.js';
+import { MessageList } from './messages.js';
 import { headerView } from './request-header.js';
 
 /** Laying out a longer event is not worth its time; it is shown as one line. */
 const LONGEST_LAID_OUT = 200_000;
+
+const NO_MESSAGES: readonly Message[] = [];
 
 const decoder = new TextDecoder();
 
@@ -22,7 +24,8 @@ export class LogView {
   readonly #onSelect: (seq: number) => void;
   readonly #title = el('h2', { id: 'model-title', 'aria-live': 'polite' });
   readonly #count = el('span', { class: 'quiet' });
-  readonly #messages = el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'model-title' });
+  readonly #messages: MessageList;
+  readonly #scroll = el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'model-title' });
   readonly #header = el('div', { class: 'fold-body' });
   readonly #event = el('div', { class: 'fold-body' });
   readonly #eventTitle = el('summary');
@@ -32,6 +35,8 @@ export class LogView {
     this.#log = log;
     this.#onSelect = onSelect;
     this.#list = new EventList(log, (seq) => { this.select(seq); });
+    this.#messages = new MessageList(log.session, (seq) => { this.select(seq); });
+    this.#scroll.append(this.#messages.element);
     const folds = [
       el('details', { class: 'fold' }, el('summary', {}, 'Request header in force'), this.#header),
       el('details', { class: 'fold' }, this.#eventTitle, this.#event),
@@ -43,7 +48,7 @@ export class LogView {
       { class: 'log' },
       factsOf(log),
       this.#list.element,
-      el('section', { class: 'model', 'aria-labelledby': 'model-title' }, el('div', { class: 'pane-head' }, this.#title, this.#count), this.#messages),
+      el('section', { class: 'model', 'aria-labelledby': 'model-title' }, el('div', { class: 'pane-head' }, this.#title, this.#count), this.#scroll),
       el('aside', { class: 'folds', 'aria-label': 'Details' }, ...folds),
     );
   }
@@ -55,15 +60,15 @@ export class LogView {
     const view = session.at(at);
     const seqs = view.surface.nodes.map((node) => node.seq);
     const header = attempt(() => view.requestHeader());
-    const prefix = header.value?.messagePrefix ?? [];
+    const prefix = header.value?.messagePrefix ?? NO_MESSAGES;
     this.#list.select(at, new Set(seqs));
     const total = prefix.length + seqs.filter((node) => !index.silent.has(node)).length;
     this.#title.textContent = at < 0 ? 'What the model sees: nothing yet' : `What the model sees after event ${at}${at === session.seq - 1 ? ', the last' : ''}`;
     this.#count.textContent = count(total, 'message');
-    this.#messages.replaceChildren(messageList({ session, prefix, seqs, chosen: at, onSelect: (node) => { this.select(node); } }));
+    const chosen = this.#messages.show(prefix, seqs, at);
     this.#header.replaceChildren(header.error === undefined ? headerView(header.value) : failureOf('Request header', header.error));
     this.#showEvent(at);
-    this.#scrollToNewest();
+    this.#scroll.scrollTop = chosen ? chosen.offsetTop - 12 : this.#scroll.scrollHeight;
     if (at >= 0) this.#onSelect(at);
   }
 
@@ -74,6 +79,7 @@ export class LogView {
 
   /** Gives the log's memory back. */
   dispose(): void {
+    this.#list.dispose();
     this.element.remove();
     this.#log.session.free();
   }
@@ -86,12 +92,6 @@ export class LogView {
     }
     const line = decoder.decode(this.#log.session.jsonl(seq, seq + 1)).trimEnd();
     this.#event.replaceChildren(longText(line.length > LONGEST_LAID_OUT ? line : layOut(line), 'code'));
-  }
-
-  #scrollToNewest(): void {
-    const chosen = this.#messages.querySelector<HTMLElement>('.chosen');
-    const top = chosen ? chosen.offsetTop - 12 : this.#messages.scrollHeight;
-    this.#messages.scrollTop = top;
   }
 }
 

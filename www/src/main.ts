@@ -20,9 +20,11 @@ let view: LogView | undefined;
 let opening = new AbortController();
 /** The link that the shown log was opened by; a file has none. */
 let shownLink: string | undefined;
+let remembering: ReturnType<typeof setTimeout> | undefined;
 
 async function open(source: Source, link?: { readonly log: string; readonly seq?: number }): Promise<void> {
   opening.abort();
+  clearTimeout(remembering);
   const { signal } = (opening = new AbortController());
   shownLink = link?.log;
   nameLine.textContent = source.name;
@@ -62,10 +64,18 @@ function showProgress(stage: 'read' | 'index', done: number, total: number | und
   reading.textContent = stage === 'read' ? `Read ${of(fileSize)}` : `Indexed ${number(done)} of ${count(total ?? 0, 'event')}`;
 }
 
-/** Keeps the address a link to what is shown. */
+/** Keeps the address a link to what is shown. Browsers refuse to have it changed for every press of a key that repeats. */
 function remember(seq: number): void {
+  clearTimeout(remembering);
   if (shownLink === undefined) return;
-  history.replaceState(null, '', `#${new URLSearchParams({ log: shownLink, seq: String(seq) }).toString().replaceAll('%2F', '/')}`);
+  const fragment = new URLSearchParams({ log: shownLink, seq: String(seq) }).toString().replaceAll('%2F', '/');
+  remembering = setTimeout(() => { history.replaceState(null, '', `#${fragment}`); }, 250);
+}
+
+/** The address names no log: a file has no link. */
+function forgetLink(): void {
+  clearTimeout(remembering);
+  history.replaceState(null, '', location.pathname + location.search);
 }
 
 function openLink(): void {
@@ -86,7 +96,7 @@ function openLink(): void {
 }
 
 function openFile(file: File): void {
-  history.replaceState(null, '', location.pathname + location.search);
+  forgetLink();
   void open(fileSource(file));
 }
 
@@ -110,7 +120,7 @@ picker.addEventListener('change', () => {
   picker.value = '';
 });
 byId('stop', HTMLButtonElement).addEventListener('click', () => {
-  history.replaceState(null, '', location.pathname + location.search);
+  forgetLink();
   welcome();
 });
 byId('example', HTMLAnchorElement).addEventListener('click', () => {

@@ -10,7 +10,7 @@ export function headerView(header: EpochHeader | undefined): HTMLElement {
   const tools = list(header.tools);
   return el(
     'dl',
-    { class: 'request' },
+    { class: 'header-view' },
     ...entry('Config', longText(jsonOf(header.config), 'code')),
     ...entry('System', header.system === undefined ? el('span', { class: 'quiet' }, 'none') : longText(header.system, 'text')),
     ...entry(count(tools.length, 'tool'), el('ul', { class: 'tools' }, ...tools.map(tool))),

@@ -43,6 +43,9 @@ export type StateListener = (id: SessionId, state: SaveState) => void;
 /**
  * Attaches a storage to a store, or to one of its scopes: `const adapter = attach(store, jsonl({ root }))`. Sessions that
  * are live already are saved as well.
+ *
+ * Detach a session before it is freed: what it inherited is read from it when it is first written. A session that comes
+ * and goes in one step without an event of its own leaves nothing.
  */
 export function attach(owner: SessionOwner, backend: StorageBackend, options: AttachOptions = {}): PersistenceAdapter {
   return new Adapter(owner, backend, options);
@@ -58,7 +61,7 @@ export interface PersistenceAdapter {
    * `SESSION_ALREADY_EXISTS` when another session of this id is live; `STORAGE_FAILED`
    */
   load(id: SessionId, options?: LoadOptions): Promise<Session>;
-  /** Reads a stored session without entering, repairing or writing anything; it works on storage that is read-only. */
+  /** Reads a stored session, which the caller frees, without repairing or writing anything: storage may be read-only. */
   read(id: SessionId, options?: OpenOptions): Promise<StoredSession>;
   /** Lists what is stored, from headers alone. Broken logs never hide the others. */
   list(): Promise<SessionListing>;
@@ -115,11 +118,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
         this.#gone(session);
       }),
     ];
-    for (const session of owner.list()) {
-      // What others have not been told yet must not come again as news.
-      deliver(session);
-      this.#keep(new SessionWriter(session, { kind: 'adopted' }, this));
-    }
+    for (const session of owner.list()) this.#keep(new SessionWriter(session, { kind: 'adopted' }, this));
   }
 
   // ------------------------------------------------------------------------------------------------------ the feed

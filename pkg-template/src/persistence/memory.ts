@@ -30,6 +30,8 @@ class MemoryBackend implements StorageBackend {
 
   async appendBatch({ id, cwd, position, header, count, lines }: EventBatch): Promise<StoredPosition> {
     const key = JSON.stringify([cwd ?? null, id]);
+    // Made on the way, and they may fail: all of them before anything is changed.
+    const chunks = Array.from(lines, (chunk) => chunk.slice());
     let log = this.#logs.get(key);
     if (!position) {
       if (log) throw collision(id, locationOf(log));
@@ -38,8 +40,8 @@ class MemoryBackend implements StorageBackend {
     } else if (log?.seq !== position.seq) {
       throw conflict(id, `memory:${id}`, `it holds ${log?.seq ?? 0} events, not ${position.seq}`);
     }
-    for (const chunk of lines) {
-      log.chunks.push(chunk.slice());
+    for (const chunk of chunks) {
+      log.chunks.push(chunk);
       log.bytes += chunk.length;
     }
     log.seq += count;

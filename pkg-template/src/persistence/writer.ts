@@ -55,6 +55,8 @@ export class SessionWriter {
   readonly #cwd: string | undefined;
 
   #origin: Origin['kind'];
+  /** Events that the session had when its writer was made: as far as a log stored before can go. */
+  readonly #inherited: number;
   #location: string | undefined;
   #position: StoredPosition | undefined;
   /** Events before this seq are durable. */
@@ -81,7 +83,7 @@ export class SessionWriter {
       this.#location = origin.location;
       this.#durable = origin.position.seq;
     }
-    this.#next = this.#chunksFrom = session.seq;
+    this.#next = this.#chunksFrom = this.#inherited = session.seq;
     if (this.pending) this.#arm();
   }
 
@@ -94,9 +96,10 @@ export class SessionWriter {
     return this.#position !== undefined;
   }
 
-  /** True when no retry can help: what is stored is another's, or was changed by another. */
+  /** True when no retry can help: what is stored is another's, another has changed it, or what is missing was freed. */
   get hopeless(): boolean {
-    return this.#error?.code === 'SESSION_COLLISION' || this.#error?.code === 'WRITE_CONFLICT';
+    const { code } = this.#error ?? {};
+    return code === 'SESSION_COLLISION' || code === 'WRITE_CONFLICT' || code === 'DISPOSED';
   }
 
   get state(): SaveState {
@@ -110,7 +113,7 @@ export class SessionWriter {
     const end = firstSeq + count;
     if (end <= this.#next) return;
     const wasPending = this.pending;
-    // Bytes that do not continue what is known here (the session was out of the store for a while) are read anew.
+    // Bytes that begin elsewhere (the session was out of the store, or others were to be told first) are read anew.
     const fits = firstSeq === this.#next;
     this.#chunks.set(this.#next, { count: end - this.#next, bytes: fits ? bytes : this.session.jsonl(this.#next, end) });
     this.#next = end;
@@ -126,6 +129,7 @@ export class SessionWriter {
 
   /** The session leaves the store and may be freed: what is still to be read from it is copied. */
   leave(): void {
+    if (this.session.disposed) return;
     for (let seq = this.#durable; seq < this.#chunksFrom; seq += SLICE) {
       const end = Math.min(seq + SLICE, this.#chunksFrom);
       this.#chunks.set(seq, { count: end - seq, bytes: this.session.jsonl(seq, end) });
@@ -224,6 +228,6 @@ export class SessionWriter {
 
   *#log(): Generator<Uint8Array, void, undefined> {
     yield this.#header;
-    yield* this.#lines(0, this.#next);
+    yield* this.#lines(0, this.#inherited);
   }
 }

@@ -55,9 +55,10 @@ export function parse(chunks) {
   let header;
   const events = [];
   for (const text of lines(chunks)) {
-    if (header === undefined) ({ type: header, ...header } = JSON.parse(text));
+    if (header === undefined) header = JSON.parse(text);
     else events.push(JSON.parse(text));
   }
+  delete header.type;
   return { header, events };
 }
 

@@ -1,5 +1,5 @@
 import { userMessages } from '../inputs.mjs';
-import { collect, keep } from '../measure.mjs';
+import { clock, collect, keep, since } from '../measure.mjs';
 import { chosen, compare, contestants, withPi } from './compare.mjs';
 
 /** Derivations in one run: few beside the surface's length, and fewer of what takes milliseconds. */
@@ -42,9 +42,9 @@ const row = (name, work, goal, next, reader, peers = () => contestants) => ({
             collect();
             for (const payload of payloads) {
               adapter.append(session, payload);
-              const start = performance.now();
+              const start = clock();
               const result = read();
-              total += performance.now() - start;
+              total += since(start);
               keep(result.length ?? result.inserted.length);
             }
             adapter.free(session);

@@ -1,6 +1,6 @@
 import { log } from '../inputs.mjs';
 import { jsonl } from '../lines.mjs';
-import { collect, keep } from '../measure.mjs';
+import { clock, collect, keep, since } from '../measure.mjs';
 import { chosen, compare, contestants } from './compare.mjs';
 
 /** Forks in one run of ours; one is too short for the clock. The others copy the log, once a run. */
@@ -25,9 +25,9 @@ export default [
               collect();
               let total = 0;
               for (let i = 0; i < forks; i++) {
-                const start = performance.now();
+                const start = clock();
                 const child = fork();
-                total += performance.now() - start;
+                total += since(start);
                 // The original marks the end of the seed with an event of its own.
                 if (child.seq !== events && child.seq !== events + 1) throw new Error(`${adapter.name}: the fork has ${child.seq} events`);
                 keep(child.seq);
