@@ -66,15 +66,15 @@ fn million() -> Session {
     session
 }
 
-/// The bounds are far above what a slow machine needs and far below what a quadratic step costs.
+/// The bound is far above what a busy machine needs and far below what a quadratic step costs.
 #[test]
 fn a_million_events() {
     let start = Instant::now();
-    let within = |seconds, what: &str| {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "{what} took {:?}", start.elapsed());
+    let within_reason = |what: &str| {
+        assert!(start.elapsed() < Duration::from_secs(120), "{what} took {:?}", start.elapsed());
     };
     let mut session = million();
-    within(20, "appending");
+    within_reason("appending");
     assert_eq!(session.len(), 1_000_000);
     assert_eq!(session.surface().len(), 99_000);
     assert_eq!(json::items(&session.derive_json(u32::MAX)).count(), 99_000);
@@ -86,13 +86,13 @@ fn a_million_events() {
     session.append(&event(Kind::TurnEnd, "{}", Intent::default())).unwrap();
     assert_eq!(session.surface().len(), 11);
     assert_eq!(session.surface().seqs_before(1_000_000).len(), 99_000);
-    within(40, "deriving and one replace over it all");
+    within_reason("deriving and one replace over it all");
 
     let file = stored(&session);
     let reread = read(&file).unwrap().session;
     assert_eq!(stored(&reread), file);
     assert_eq!(reread.surface().seqs(), session.surface().seqs());
-    within(60, "writing and reading");
+    within_reason("writing and reading");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_fork_costs_the_same_on_a_long_log() {
         forks.push(fork);
     }
     // 2000 copies of the index alone would be 40 GB.
-    assert!(start.elapsed() < Duration::from_secs(20), "2000 forks took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "2000 forks took {:?}", start.elapsed());
     for fork in &forks {
         assert_eq!((fork.len(), fork.surface().len()), (1_000_001, 99_001));
         assert_eq!(fork.event(1_000_000).unwrap().kind, Kind::UserMessage);

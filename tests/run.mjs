@@ -34,6 +34,7 @@ const compiled = once(async () => {
   await built();
   // Emits too: the tests of the later stages run from target/tests.
   await runNode('node_modules/typescript/bin/tsc', ['-p', 'tests/tsconfig.json']);
+  await runNode('node_modules/typescript/bin/tsc', ['-p', 'www']);
 });
 
 async function main() {

@@ -89,8 +89,6 @@ impl Pairs {
         for call in &self.step {
             if !call.answered {
                 found.beside(Rule::CallWithoutResult, call.seq);
-            } else if call.pair == NONE {
-                found.beside(Rule::CallNotInMessage, call.seq);
             }
         }
     }

@@ -17,42 +17,40 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rule {
-    /// Events before this one are missing, from seq.
+    /// Events before this one are missing, from the seq on that was due.
     SeqGap,
-    /// The seq was used before: two writers, or a copy; expected seq.
+    /// The seq was used before: two writers, or a copy.
     SeqRepeated,
-    /// SourceEventSeqs names an event that is missing: seq.
+    /// `sourceEventSeqs` names an event that is missing.
     UnknownSource,
     /// The event's time is far in the future.
     TimeInFuture,
     /// A turn starts while another is open.
     TurnNested,
-    /// Turns count up from 1 without gaps; expected turn.
+    /// Turns count up from 1 without gaps.
     TurnNumber,
     /// A turn ends that is not open.
     TurnNotOpen,
     /// The log ends in an open turn; the next load closes it as interrupted.
     TurnOpenAtEnd,
-    /// The event names another turn than the open one, which is turn.
+    /// The event names another turn than the open one.
     WrongTurn,
     /// Only request headers may stand outside a turn.
     OutsideTurn,
     /// A step starts while another is open.
     StepNested,
-    /// Steps of a turn count up from 1 without gaps; expected step.
+    /// The steps of a turn count up from 1 without gaps.
     StepNumber,
     /// A step ends that is not open.
     StepNotOpen,
     /// The turn ends while a step is open.
     StepNotClosed,
-    /// The event names another turn or step than the open ones; expected step.
+    /// The event names another step than the open one.
     WrongStep,
     /// Chunks, assistant messages, tool calls and results belong to an open step.
     OutsideStep,
     /// The step ends and a call in it has no result.
     CallWithoutResult,
-    /// The step ends and no assistant message in it holds the call that was run.
-    CallNotInMessage,
     /// A tool-call block needs a non-empty id, a name, and arguments as text.
     CallMalformed,
     /// Another call on the surface has the same id.
@@ -85,12 +83,12 @@ pub enum Rule {
     EmptyContent,
     /// A block holds more data than providers accept.
     OversizedBlob,
-    /// The last record was cut off; the next load drops it, bytes.
+    /// The last record was cut off; the next load drops it.
     TornTail,
 }
 
 /// Every rule with its code and severity, in the order of [`Rule`].
-const RULES: [(Rule, &str, Severity); 35] = {
+const RULES: [(Rule, &str, Severity); 34] = {
     use Rule::*;
     use Severity::{Error, Warning};
     [
@@ -111,7 +109,6 @@ const RULES: [(Rule, &str, Severity); 35] = {
         (WrongStep, "WRONG_STEP", Error),
         (OutsideStep, "OUTSIDE_STEP", Error),
         (CallWithoutResult, "CALL_WITHOUT_RESULT", Error),
-        (CallNotInMessage, "CALL_NOT_IN_MESSAGE", Warning),
         (CallMalformed, "CALL_MALFORMED", Error),
         (CallIdDuplicate, "CALL_ID_DUPLICATE", Error),
         (CallIdReused, "CALL_ID_REUSED", Warning),

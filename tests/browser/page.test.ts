@@ -91,6 +91,25 @@ suite('the page in Chromium', () => {
     assert.equal(await page.locator('.row[aria-selected=true]').getAttribute('data-seq'), '190');
   }));
 
+  test('takes quick clicks on one place as clicks, and a drag as a selection of text', () => visit(EXAMPLE, async (page) => {
+    await ready(page);
+    await page.getByRole('listbox').press('Home');
+    const box = await page.locator('.row[data-seq="29"] .summary').boundingBox();
+    assert.ok(box);
+    const { x, y } = box;
+    await page.mouse.dblclick(x + 20, y + 8);
+    await page.getByRole('heading', { name: 'after event 29' }).waitFor();
+    await page.mouse.move(x + 2, y + 60);
+    await page.mouse.down();
+    await page.mouse.move(x + 90, y + 60, { steps: 4 });
+    await page.mouse.up();
+    assert.notEqual(await page.evaluate(() => getSelection()?.toString()), '');
+    await page.getByRole('heading', { name: 'after event 29' }).waitFor();
+    await page.mouse.click(x + 20, y + 34);
+    await page.mouse.click(x + 20, y + 60);
+    await page.getByRole('heading', { name: 'after event 31' }).waitFor();
+  }));
+
   test('goes through the events by keyboard, chunks only when asked for', () => visit(EXAMPLE, async (page) => {
     await ready(page);
     const chosen = async (): Promise<number> => Number(await page.locator('.row[aria-selected=true]').getAttribute('data-seq'));

@@ -75,7 +75,6 @@ const cases: Record<Exclude<RuleCode, 'SEQ_GAP' | 'SEQ_REPEATED' | 'UNKNOWN_SOUR
     { bad: [...open, asks('a', 'b'), call('a'), call('b'), result('b'), endStep(1)], good: [...open, asks('a', 'b'), call('a'), call('b'), result('b'), result('a'), endStep(1)] },
     { bad: [...open, asks('a'), call('a'), endStep(1)], good: [...open, asks('a'), call('a'), result('a'), endStep(1)] },
   ],
-  CALL_NOT_IN_MESSAGE: [{ bad: [...open, call('a'), result('a'), endStep(1)], good: [...open, call('a'), asks('a'), result('a'), endStep(1)] }],
   CALL_MALFORMED: [
     { bad: [...open, texts({ type: 'tool-call', id: 'a', name: 'run' })], good: [...open, texts({ type: 'tool-call', id: 'a', name: 'run', arguments: '' })] },
     { bad: [...open, texts({ type: 'tool-call', id: '', name: 'run', arguments: '' })], good: [...open, asks('a')] },
@@ -149,7 +148,7 @@ const cases: Record<Exclude<RuleCode, 'SEQ_GAP' | 'SEQ_REPEATED' | 'UNKNOWN_SOUR
     { bad: [turn(1), blob(6_000_000)], good: [turn(1), say('A'.repeat(6_000_000))] },
   ],
 };
-const warnings: readonly string[] = ['TURN_OPEN_AT_END', 'COMPACTION_OPEN_AT_END', 'CALL_NOT_IN_MESSAGE', 'CALL_ID_REUSED', 'EMPTY_TEXT', 'EMPTY_CONTENT'];
+const warnings: readonly string[] = ['TURN_OPEN_AT_END', 'COMPACTION_OPEN_AT_END', 'CALL_ID_REUSED', 'EMPTY_TEXT', 'EMPTY_CONTENT'];
 
 describe('each rule', () => {
   for (const [code, logs] of Object.entries(cases)) {
@@ -213,7 +212,7 @@ describe('a stored log', () => {
   const lines = [...new TextDecoder().decode(bytesOf(session)).trimEnd().split('\n')].map((line) => `${line}\n`);
   const check = (parts: readonly string[]): Finding[] => checkLog(Buffer.from(parts.join('')));
 
-  it('SEQ_GAP: a lost line', () => assert.deepEqual(check(lines.toSpliced(6, 1)).map(({ code, seq, line }) => [code, seq, line]), [['SEQ_GAP', 6, 7]]));
+  it('SEQ_GAP: a lost line', () => assert.deepEqual(check(lines.filter((_, index) => index !== 6)).map(({ code, seq, line }) => [code, seq, line]), [['SEQ_GAP', 6, 7]]));
   it('SEQ_REPEATED: a second writer', () => assert.deepEqual(check([...lines, lines[6]!]).map(({ code, seq, line }) => [code, seq, line]), [['SEQ_REPEATED', 5, 9]]));
   it('TORN_TAIL: a write that was cut', () => {
     for (let cut = 1; cut < lines[7]!.length; cut++) {

@@ -96,7 +96,7 @@ export function fromModelMessages(messages: readonly ModelMessage[], aliases: Al
       else if (part.type === 'text' || part.type === 'reasoning') plain.push({ type: part.type, text: part.text });
       else if (part.type === 'tool-result') {
         const { output } = part;
-        const inner = output.type === 'content' ? output.value.map((value) => (value.type === 'image-data' ? { type: 'image', mimeType: value.mediaType, data: value.data } : asText((value as { text: string }).text))) : [asText((output as { value: string }).value)];
+        const inner = output.type === 'content' ? (output.value as Loose[]).map((value) => (value.type === 'text' ? asText(value.text as string) : { type: 'image', mimeType: value.mediaType, data: value.data })) : [asText((output as { value: string }).value)];
         back.result(part.toolCallId, inner, output.type === 'error-text');
       }
     }

@@ -1,6 +1,7 @@
 /** Events in a line of text. Payloads of log-only events are unchecked: any of them may be any JSON value. */
 
 import type { SessionEvent } from 'palimpsest';
+import { count } from './dom.js';
 
 /** What an event is about, as a fixed set of names that styles may use. */
 export type Family = 'user' | 'assistant' | 'tool' | 'chunk' | 'turn' | 'request' | 'compact' | 'other';
@@ -103,7 +104,7 @@ function turnText(type: string, data: unknown): string {
 function requestText(type: string, data: unknown): string {
   if (type === 'request/header-delta' && typeof data === 'object' && data !== null) return `changes ${Object.keys(data).join(', ')}`;
   const header = field(data, 'header');
-  return `${text(field(data, 'reason'))}: ${text(field(field(header, 'config'), 'model'))}, ${list(field(header, 'tools')).length} tools`;
+  return `${text(field(data, 'reason'))}: ${text(field(field(header, 'config'), 'model'))}, ${count(list(field(header, 'tools')).length, 'tool')}`;
 }
 
 /** JSON to the depth that a line can use: a payload may be nested without end. */

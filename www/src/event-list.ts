@@ -23,6 +23,7 @@ export class EventList {
   #selected = -1;
   #surface: ReadonlySet<number> = new Set();
   #frame = 0;
+  #pressedAt = { x: 0, y: 0 };
   readonly #resized = new ResizeObserver(() => { this.#schedule(); });
 
   constructor(log: OpenedLog, onSelect: (seq: number) => void) {
@@ -42,6 +43,7 @@ export class EventList {
     );
     this.#viewport.append(this.#spacer);
     this.#viewport.addEventListener('scroll', () => { this.#schedule(); });
+    this.#viewport.addEventListener('pointerdown', ({ clientX, clientY }) => { this.#pressedAt = { x: clientX, y: clientY }; });
     this.#viewport.addEventListener('click', (event) => { this.#clicked(event); });
     this.#viewport.addEventListener('keydown', (event) => { this.#pressed(event); });
     this.#chunks.addEventListener('change', () => { this.#refold(); });
@@ -185,8 +187,9 @@ export class EventList {
   }
 
   /** By the place and not by the row: a row that was drawn anew since the button went down gets no click. */
-  #clicked({ clientY }: MouseEvent): void {
-    if (getSelection()?.type === 'Range') return;
+  #clicked({ clientX, clientY }: MouseEvent): void {
+    // Whoever drags over a row selects its text.
+    if (Math.hypot(clientX - this.#pressedAt.x, clientY - this.#pressedAt.y) > 4) return;
     const row = Math.floor((clientY - this.#viewport.getBoundingClientRect().top + this.#above()) / ROW);
     if (row < this.#rows) this.#choose(row);
   }

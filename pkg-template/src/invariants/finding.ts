@@ -31,8 +31,6 @@ export const RULES = {
   /** Not for an event that replaces: it names the step that it comes from. */
   OUTSIDE_STEP: 'chunks, assistant messages, tool calls and results belong to an open step',
   CALL_WITHOUT_RESULT: 'the step ends and a call in it has no result',
-  /** A warning. */
-  CALL_NOT_IN_MESSAGE: 'the step ends and no assistant message in it holds the call that was run',
   CALL_MALFORMED: 'a tool-call block needs an id, a name, and its arguments as text',
   CALL_ID_DUPLICATE: 'another call that the model still sees has the same id',
   /** A warning: the earlier call is shadowed. */

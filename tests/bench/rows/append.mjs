@@ -43,5 +43,5 @@ function check(adapter, payloads) {
 export default [
   row('append-chunk', 'append a 100-byte chunk, with its bytes', 8, chunks, 40_000),
   row('append-text', 'append a 4 KB text result, with its bytes', 5, textResults, 4000),
-  row('append-structured', 'append a 4 KB structured result, with its bytes', 7, structuredResults, 4000),
+  row('append-structured', 'append a 4 KB structured result, with its bytes', 7, structuredResults, 2000),
 ];
