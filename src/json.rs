@@ -527,16 +527,26 @@ pub fn is_clean(text: &[u8]) -> bool {
 /// Whether UTF-8 text holds U+FFFD.
 pub fn has_replacement(text: &[u8]) -> bool {
     let mut at = 0;
-    loop {
-        at = find_special::<0xEF>(text, at);
-        if at == text.len() {
-            return false;
-        }
-        if text[at..].starts_with(b"\xEF\xBF\xBD") {
+    while let Some(found) = find_byte::<0xEF>(text, at) {
+        if text[found..].starts_with(b"\xEF\xBF\xBD") {
             return true;
         }
-        at += 1;
+        at = found + 1;
     }
+    false
+}
+
+/// The first `BYTE` at or after `at`. Lanes are compared without a branch per byte, which compilers
+/// turn into one vector comparison.
+#[inline(always)]
+pub fn find_byte<const BYTE: u8>(text: &[u8], mut at: usize) -> Option<usize> {
+    while let Some((lane, _)) = text.get(at..).and_then(|rest| rest.split_first_chunk::<LANE>()) {
+        if lane.iter().fold(false, |hit, &b| hit | (b == BYTE)) {
+            break;
+        }
+        at += LANE;
+    }
+    text.get(at..)?.iter().position(|&b| b == BYTE).map(|i| at + i)
 }
 
 /// Appends a checked value without white space and with every string spelt as `JSON.stringify`

@@ -11,7 +11,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::event::{self, LineFault};
-use crate::json::Span;
+use crate::json::{self, Span};
 use crate::log::{BLOCK, Block, Entry};
 use crate::session::{Session, SessionHeader};
 
@@ -164,7 +164,7 @@ impl Reader {
     }
 
     fn scan(&mut self) -> Result<()> {
-        while let Some(end) = line_end(&self.bytes, self.searched) {
+        while let Some(end) = json::find_byte::<b'\n'>(&self.bytes, self.searched) {
             self.line(self.scanned..end)?;
             self.scanned = end + 1;
             self.searched = end + 1;
@@ -228,20 +228,4 @@ impl Reader {
         }
         Ok(())
     }
-}
-
-/// The first line end at or after `at`. Compares 16 bytes at a time without a branch per byte, which
-/// the compiler turns into one vector comparison.
-pub(crate) fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(lane) = bytes.get(at..at + 16) {
-        let mut hit = 0u8;
-        for &b in lane {
-            hit |= u8::from(b == b'\n');
-        }
-        if hit != 0 {
-            break;
-        }
-        at += 16;
-    }
-    bytes.get(at..)?.iter().position(|&b| b == b'\n').map(|i| at + i)
 }

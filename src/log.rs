@@ -156,6 +156,8 @@ impl Log {
     fn seal_if_full(&mut self, more: usize) {
         if !self.tail.entries.is_empty() && self.tail.bytes.len() + more > BLOCK {
             self.seal();
+            // After a full block another one is to be expected.
+            self.tail.bytes.reserve_exact(BLOCK);
         }
     }
 
@@ -217,6 +219,10 @@ impl Log {
             let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
             match (entries.first(), entries.last()) {
                 (Some(a), Some(z)) if block.contiguous => {
+                    // One growth for all that is still to come, not a doubling at a time.
+                    if out.is_empty() {
+                        out.reserve_exact(self.lines_len(from, to));
+                    }
                     out.extend_from_slice(&block.bytes[a.offset as usize..(z.offset + z.len) as usize]);
                     out.push(b'\n');
                 }
@@ -237,6 +243,22 @@ impl Log {
         }
         let run = &self.runs[self.runs.partition_point(|run| run.first <= seq).checked_sub(1)?];
         Some((&run.block, run.first, run.count))
+    }
+
+    /// Bytes of the lines `from..to`, line ends included; exact where nothing else stands between them.
+    fn lines_len(&self, from: u32, to: u32) -> usize {
+        let mut seq = from;
+        let mut len = 0;
+        while seq < to {
+            let Some((block, first, count)) = self.block_at(seq) else { break };
+            let until = to.min(first + count);
+            let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
+            if let (Some(a), Some(z)) = (entries.first(), entries.last()) {
+                len += (z.offset + z.len - a.offset) as usize + 1;
+            }
+            seq = until;
+        }
+        len
     }
 
     /// Bytes of the lines that this log holds or shares, line ends included.

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -94,7 +94,7 @@ function assemble() {
   update(join(wasmDir, 'inline.js'), `export const wasmBase64 = '${base64}';\n`);
   update(join(wasmDir, 'inline.d.ts'), INLINE_TYPES);
 
-  update(join(PKG, 'package.json'), readFileSync(at('pkg-template/package.json')));
+  for (const file of ['package.json', 'CATALOG.md', 'scripts/catalog.mjs']) update(join(PKG, basename(file)), readFileSync(at('pkg-template', file)));
   for (const file of ['README.md', 'LICENSE-MIT', 'LICENSE-APACHE']) {
     if (existsSync(at(file))) update(join(PKG, file), readFileSync(at(file)));
   }

@@ -47,25 +47,30 @@ export function start(source: glue.InitInput | Promise<glue.InitInput>): Promise
   return starting;
 }
 
+/** An error of the core. */
 interface Thrown {
   code: ErrorCode;
   message: string;
   seq?: number;
   path?: string;
-  line?: number | bigint;
-  byte?: number | bigint;
+  line?: number;
+  byte?: number;
 }
 
-function isThrown(value: unknown): value is Thrown {
-  return typeof value === 'object' && value !== null && 'code' in value && 'message' in value && !(value instanceof Error);
+/** What the core threw, which it throws as JSON text; `undefined` for anything else. */
+export function thrownByCore(value: unknown): Thrown | undefined {
+  return typeof value === 'string' && value.startsWith('{"code":') ? (JSON.parse(value) as Thrown) : undefined;
 }
 
 /** The error to throw for what the core threw: with the session's name, and `where` in front (a file's path). */
 export function fromCore(thrown: unknown, session?: string, where?: string): unknown {
-  if (!isThrown(thrown)) return thrown;
-  const { code, seq, path } = thrown;
-  const line = thrown.line === undefined ? undefined : Number(thrown.line);
-  const byte = thrown.byte === undefined ? undefined : Number(thrown.byte);
+  const error = thrownByCore(thrown);
+  return error === undefined ? thrown : errorOf(error, session, where);
+}
+
+/** {@link fromCore}, of what has been parsed already. */
+export function errorOf(thrown: Thrown, session?: string, where?: string): PalimpsestError {
+  const { code, seq, path, line, byte } = thrown;
   const place = [
     where,
     session === undefined ? undefined : `session ${JSON.stringify(session)}`,

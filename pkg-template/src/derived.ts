@@ -109,8 +109,9 @@ export class Derived {
   }
 
   /** A fresh array of the messages. */
-  messages(from = 0, to = this.#length - this.#nulls): Message[] {
+  messages(from = 0, until?: number): Message[] {
     this.#settle();
+    const to = until ?? this.#length - this.#nulls;
     if (this.#nulls === 0) return this.#messages.slice(from, to) as Message[];
     const all = this.#messages.slice(0, this.#length).filter((message) => message !== null);
     return all.slice(from, to);

@@ -1,6 +1,6 @@
 /** Crash repair and tool pairing as pure functions over arrays of events. */
 
-import { calling, core, fromCore, pure } from './core.js';
+import { calling, core, errorOf, pure, thrownByCore } from './core.js';
 import type { SessionEvent, SurfaceNode } from './events.js';
 import { parseFrozen } from './freeze.js';
 import { withLines } from './lines.js';
@@ -41,10 +41,12 @@ export function isToolPairingBalanced(nodes: readonly SurfaceNode[], events: rea
     try {
       return pure.isBalancedOf(used, before);
     } catch (thrown) {
+      const error = thrownByCore(thrown);
+      if (error === undefined) throw thrown;
       // The core has counted nodes, not seqs.
-      const node = (thrown as { seq?: number }).seq;
-      const seq = node === undefined || node >= lines.length ? (beforeSeq ?? undefined) : lines[node]?.seq;
-      throw fromCore({ ...(thrown as object), seq });
+      const { seq: node = lines.length, ...rest } = error;
+      const seq = lines[node]?.seq ?? beforeSeq;
+      throw errorOf({ ...rest, ...(seq !== null && { seq }) });
     }
   });
 }

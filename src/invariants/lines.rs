@@ -7,7 +7,7 @@ use super::rule::{Findings, Rule};
 use super::{Checker, Event, Limits};
 use crate::error::{Code, Error};
 use crate::event::{self, Envelope, LineFault};
-use crate::jsonl::line_end;
+use crate::json;
 use crate::session::SessionHeader;
 use crate::surface::NONE;
 
@@ -55,7 +55,7 @@ impl LineChecker {
         self.rest.extend_from_slice(chunk);
         let bytes = std::mem::take(&mut self.rest);
         let mut start = 0;
-        while let Some(end) = line_end(&bytes, searched) {
+        while let Some(end) = json::find_byte::<b'\n'>(&bytes, searched) {
             self.lines += 1;
             let at = self.offset + start as u64;
             let bom = if at == 0 && bytes.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };

@@ -3,19 +3,16 @@ import process from 'node:process';
 import { threadClock } from './thread-clock.mjs';
 
 /** Milliseconds of the wall clock, or with `run.mjs --clock cpu` of this thread's time on a processor. */
-export const clock = process.env.BENCH_CLOCK === 'cpu' ? threadClock() : () => performance.now();
+const clock = process.env.BENCH_CLOCK === 'cpu' ? threadClock() : () => performance.now();
 
 /** What two readings in a row differ by. */
 const OVERHEAD = quantile(Array.from({ length: 999 }, () => -clock() + clock()), 0.5);
-
-/** Milliseconds since a reading, without the clock's own. */
-export const since = (start) => clock() - start - OVERHEAD;
 
 let sink = 0;
 
 /** Makes a result count, so that the work behind it cannot be left out. */
 export function keep(value) {
-  sink = (sink + (typeof value === 'number' ? value : value.length)) % 1e9;
+  sink = (sink + (typeof value === 'number' ? value : (value.length ?? value.seq))) % 1e9;
   return value;
 }
 
@@ -29,7 +26,27 @@ export function timed(work) {
   collect();
   const start = clock();
   keep(work());
-  return since(start);
+  return clock() - start - OVERHEAD;
+}
+
+/**
+ * Milliseconds of one call among many short ones: their mean without the slowest tenth, by the wall clock, since reading
+ * the other one takes as long as they do. What is cut off is the scheduler and most of the collector.
+ * @param step (call) => void: makes ready, and gives the work to `call`
+ */
+export async function timedEach(times, step) {
+  collect();
+  const each = [];
+  for (let i = 0; i < times; i++) {
+    await step((work) => {
+      const start = performance.now();
+      const result = work();
+      each.push(performance.now() - start);
+      return keep(result);
+    }, i);
+  }
+  const kept = each.sort((a, b) => a - b).slice(0, Math.ceil(times * 0.9));
+  return kept.reduce((total, time) => total + time, 0) / kept.length;
 }
 
 /**

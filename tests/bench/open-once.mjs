@@ -1,7 +1,7 @@
 // node open-once.mjs NAME FILE: opens FILE to derived messages and prints { peak, elapsed, messages }.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import process from 'node:process';
-import { clock, collect, since } from './measure.mjs';
+import { timed } from './measure.mjs';
 
 const [name, path] = process.argv.slice(2);
 const adapter = await import({ ours: './peers/palimpsest.mjs', peer: './peers/dsh.mjs', seed: './peers/seed.mjs' }[name]);
@@ -21,10 +21,13 @@ function peak() {
 }
 
 const file = openSync(path);
-collect();
-const start = clock();
-const session = adapter.open(read(file), fstatSync(file).size);
-const messages = adapter.derive(session).length;
-const elapsed = since(start);
+const { size } = fstatSync(file);
+let session;
+let messages;
+const elapsed = timed(() => {
+  session = adapter.open(read(file), size);
+  messages = adapter.derive(session);
+  return messages;
+});
 closeSync(file);
-console.log(JSON.stringify({ peak: peak(), elapsed, messages, seq: session.seq }));
+console.log(JSON.stringify({ peak: peak(), elapsed, messages: messages.length, seq: session.seq }));

@@ -86,11 +86,11 @@ describe('attachInvariants', () => {
   it("lets the session's own refusals come first", () => {
     const store = new SessionStore();
     attachInvariants(store);
-    const session = store.create();
+    const session = liveLog(store, [turn(1), endTurn(1)]);
     assert.throws(() => write(session, [say('x', replace(0, 0))]), refusal('INVALID_REPLACE'));
     assert.throws(() => write(session, [['user/message', { content: [], source: { kind: 'user' } }, {}]]), refusal('MISSING_SURFACE_OP'));
     assert.throws(() => write(session, [['x/custom', { x: undefined }]]), refusal('INVALID_JSON_VALUE'));
-    write(session, [turn(1)]);
+    write(session, [turn(2)]);
   });
 
   it('contains a handler that throws, and refuses one that appends', async () => {
@@ -214,7 +214,7 @@ describe('checkRequest', () => {
     ['another text', 'messages[1].content[0].text', (request) => (request.messages[1].content[0].text = 'uno')],
     ['a message less', 'messages[2]', (request) => request.messages.pop()],
     ['a message more', 'messages[3]', (request) => request.messages.push(structuredClone(system))],
-    ['another order', 'messages[1].content[0].text', (request) => request.messages.push(request.messages.splice(1, 1)[0]!)],
+    ['another order', 'messages[1].content[0].text', (request) => request.messages.push(request.messages.splice(1, 1)[0])],
     ['a block more', 'messages[1].content[1]', (request) => request.messages[1].content.push({ type: 'text', text: 'x' })],
     ['another role', 'messages[1].role', (request) => (request.messages[1].role = 'assistant')],
     ['another model', 'config.model', (request) => (request.config.model = 'n')],

@@ -8,7 +8,7 @@ import { attach, jsonl } from 'palimpsest/jsonl';
 import type { PersistenceAdapter } from 'palimpsest/persistence';
 import { openTurn, refusal, runTurn, say } from '../support/sessions.js';
 import { whole } from '../support/setting.js';
-import { ManualTimers, temporary } from '../support/storage.js';
+import { ManualTimers, WatchedBackend, temporary } from '../support/storage.js';
 
 const H = '{"type":"session","version":0,"id":"a","createdAt":1}';
 const U = (seq: number, words = `u${seq}`): string =>
@@ -203,7 +203,8 @@ suite('jsonl: a stale writer', () => {
   });
 });
 
+/** A writer that knows nothing of locks. */
 function storeOn(root: string): { store: SessionStore; adapter: PersistenceAdapter } {
   const store = new SessionStore();
-  return { store, adapter: attach(store, jsonl(root), { timers: new ManualTimers() }) };
+  return { store, adapter: attach(store, new WatchedBackend(jsonl(root)), { timers: new ManualTimers() }) };
 }

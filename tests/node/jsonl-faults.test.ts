@@ -57,7 +57,7 @@ async function live({ root, fs, path, step }: Life): Promise<Session> {
   runTurn(session, 1);
   await step(() => session, () => first.store.flush(session));
   openTurn(session, 2);
-  await step(() => session, () => first.store.flush(session));
+  await step(() => session, () => first.adapter.close());
   await appendFile(path, '{"type":"assist');
 
   const second = begin();

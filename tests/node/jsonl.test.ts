@@ -8,7 +8,7 @@ import { suite, test } from 'node:test';
 import { FlushError } from 'palimpsest';
 import type { JsonlFile } from 'palimpsest/jsonl';
 import { encodeSegment } from 'palimpsest/persistence';
-import { open, tree } from '../support/files.js';
+import { open, openUnlocked, tree } from '../support/files.js';
 import { openTurn, refusal, runTurn, say } from '../support/sessions.js';
 import { whole } from '../support/setting.js';
 import { WatchedFs, systemError, temporary } from '../support/storage.js';
@@ -87,7 +87,7 @@ suite('jsonl: writing', () => {
     const session = store.create('a');
     runTurn(session, 1);
     await store.flush(session);
-    const steps = fs.log.filter((name) => name !== 'close' && name !== 'mkdir');
+    const steps = fs.steps.filter((name) => name !== 'close' && name !== 'mkdir');
     assert.deepEqual(steps, ['open r', 'sync', 'open r', 'sync', 'open wx', 'write', 'sync', 'link', 'unlink', 'open r', 'sync']);
 
     fs.log.length = 0;
@@ -96,6 +96,7 @@ suite('jsonl: writing', () => {
     assert.deepEqual(fs.log, ['open r+', 'stat', 'write', 'sync', 'close']);
     await adapter.close();
     assert.deepEqual(await tree(root), ['_no-cwd/a.jsonl']);
+    assert.deepEqual(await readdir(join(root, '.writers')), [], 'nothing is left of the lock');
     assert.equal(fs.openFiles, 0);
   });
 
@@ -153,11 +154,11 @@ suite('jsonl: writing', () => {
     const root = await temporary(context);
     let broken = true;
     const fs = new WatchedFs(({ name, run }) => (broken && /write|link/.test(name) ? Promise.reject(systemError('EIO')) : run()));
-    const { store } = open(root, fs);
+    const { store } = openUnlocked(root, fs);
     const session = store.create('a');
     say(session, 'mine');
     await assert.rejects(store.flush(session), refusal('FLUSH_FAILED', /EIO/));
-    const other = open(root);
+    const other = openUnlocked(root);
     const theirs = other.store.create('a');
     say(theirs, 'theirs');
     await other.store.flush(theirs);
@@ -165,7 +166,7 @@ suite('jsonl: writing', () => {
     await assert.rejects(store.flush(session), collides);
 
     broken = true;
-    const third = open(root, fs);
+    const third = openUnlocked(root, fs);
     const again = await third.adapter.load('a');
     say(again, 'mine');
     await assert.rejects(third.store.flush(again), refusal('FLUSH_FAILED', /EIO/));
@@ -225,7 +226,7 @@ suite('jsonl: writing', () => {
 
   test('of two that create one session at the same time, one wins and the other is refused', async (context) => {
     const root = await temporary(context);
-    const both = [open(root), open(root)].map(({ store }, index) => {
+    const both = [openUnlocked(root), openUnlocked(root)].map(({ store }, index) => {
       const session = store.create('a');
       say(session, `${index}`);
       return { store, session };
@@ -244,7 +245,7 @@ suite('jsonl: writing', () => {
     runTurn(first.store.create('a'));
     await first.adapter.close();
     const both = await Promise.all(
-      [open(root), open(root)].map(async ({ store, adapter }) => ({ store, session: await adapter.load('a') })),
+      [openUnlocked(root), openUnlocked(root)].map(async ({ store, adapter }) => ({ store, session: await adapter.load('a') })),
     );
     for (const { session } of both) openTurn(session, 2);
     const results = await Promise.allSettled(both.map(({ store, session }) => store.flush(session)));

@@ -123,6 +123,7 @@ suite('faults from the field', () => {
     assert.deepEqual(sent('m-1'), ['thinking']);
     assert.deepEqual(sent('m-2'), ['text', 'reasoning-dropped']);
     assert.deepEqual(sent('m-1', text('')), ['text', 'empty-text', 'reasoning-dropped']);
+    assert.deepEqual(sent('m-1', call('c', '')), ['text', 'no-result-recorded', 'arguments-missing', 'reasoning-dropped']);
     assert.deepEqual(sent('m-1', call('bad id')), ['text', 'call-id-changed', 'no-result-recorded', 'reasoning-dropped']);
   });
 

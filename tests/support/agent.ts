@@ -9,6 +9,7 @@ import {
   type EpochHeader,
   interruptedTurnClosers,
   isToolPairingBalanced,
+  positionOf,
   Session,
   type SessionEvent,
   SessionStore,
@@ -76,6 +77,11 @@ export class RandomAgent {
     this.#dice = dice;
     this.#options = options;
     this.session = session;
+  }
+
+  /** Counts on from where the log stands, after others have written to it. */
+  resume(): void {
+    this.#turn = positionOf(this.session).turn;
   }
 
   /** One whole turn. */
@@ -171,8 +177,9 @@ export class RandomAgent {
   prune(): void {
     const { session } = this;
     const events = session.surface.nodes.map(({ seq }) => session.events[seq]!);
-    const event = this.#dice.pick(events.filter(({ type }) => type === 'tool/result' || type === 'assistant/message'));
-    if (event === undefined) return;
+    const candidates = events.filter(({ type }) => type === 'tool/result' || type === 'assistant/message');
+    if (candidates.length === 0) return;
+    const event = this.#dice.pick(candidates);
     const intent = { surfaceOp: { op: 'replace', start: event.seq, end: event.seq }, sourceEventSeqs: [event.seq] } as const;
     if (event.type === 'tool/result') {
       session.append('tool/result', { ...event.data, content: [{ type: 'text', text: '[pruned]' }] }, intent);

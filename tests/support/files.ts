@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SessionStore } from 'palimpsest';
 import { attach, jsonl } from 'palimpsest/jsonl';
 import type { PersistenceAdapter } from 'palimpsest/persistence';
-import { ManualTimers, WatchedFs } from './storage.js';
+import { ManualTimers, WatchedBackend, WatchedFs } from './storage.js';
 
 /** A store on a directory of files. */
 export function open(root: string, fs = new WatchedFs()): { store: SessionStore; fs: WatchedFs; adapter: PersistenceAdapter } {
@@ -12,8 +12,14 @@ export function open(root: string, fs = new WatchedFs()): { store: SessionStore;
   return { store, fs, adapter: attach(store, jsonl({ root, fs }), { timers: new ManualTimers() }) };
 }
 
-/** The files below the directory, as paths relative to it. */
+/** As `open`, for a writer that knows nothing of locks. */
+export function openUnlocked(root: string, fs = new WatchedFs()): { store: SessionStore; fs: WatchedFs; adapter: PersistenceAdapter } {
+  const store = new SessionStore({ onError: (error) => { throw error; } });
+  return { store, fs, adapter: attach(store, new WatchedBackend(jsonl({ root, fs })), { timers: new ManualTimers() }) };
+}
+
+/** The files below the directory, as paths relative to it, without those of locks. */
 export async function tree(root: string): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1)).sort();
+  return entries.filter((entry) => entry.isFile() && !entry.parentPath.endsWith('.writers')).map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1)).sort();
 }

@@ -59,9 +59,14 @@ function insert(log: Line[], seq: number, line: Omit<Line, 'seq' | 'time'>): boo
   return true;
 }
 
+/** A random item, where there is one. */
+function oneOf<T>(dice: Dice, items: readonly T[]): T | undefined {
+  return items.length === 0 ? undefined : dice.pick(items);
+}
+
 /** A random line for which `want` holds. */
-function pick(log: Line[], dice: Dice, want: (line: Line, seq: number) => boolean): Line | undefined {
-  return dice.pick(log.filter(want));
+function pick(log: Line[], dice: Dice, want: (line: Line) => boolean): Line | undefined {
+  return oneOf(dice, log.filter(want));
 }
 
 const of = (...types: string[]) => (line: Line): boolean => types.includes(line.type);
@@ -136,7 +141,7 @@ export const MUTATORS: readonly Mutator[] = [
     codes: ['CALL_ID_DUPLICATE', 'CALL_ID_REUSED'],
     apply: (log, dice) => {
       const [first, ...others] = log.filter(appended).flatMap(callsOf).map(({ id }) => id as string);
-      const id = dice.pick(others);
+      const id = oneOf(dice, others);
       if (first === undefined || id === undefined) return false;
       for (const line of log) {
         if (line.data.callId === id) line.data.callId = first;
@@ -145,8 +150,8 @@ export const MUTATORS: readonly Mutator[] = [
       return true;
     },
   },
-  { name: 'a replace takes the call', codes: ['REPLACE_SPLITS_PAIR'], apply: (log, dice) => shadow(log, dice.pick(pairsOf(log))?.[0].seq ?? -1) },
-  { name: 'a replace takes the result', codes: ['REPLACE_SPLITS_PAIR'], apply: (log, dice) => shadow(log, dice.pick(pairsOf(log))?.[1].seq ?? -1) },
+  { name: 'a replace takes the call', codes: ['REPLACE_SPLITS_PAIR'], apply: (log, dice) => shadow(log, oneOf(dice, pairsOf(log))?.[0].seq ?? -1) },
+  { name: 'a replace takes the result', codes: ['REPLACE_SPLITS_PAIR'], apply: (log, dice) => shadow(log, oneOf(dice, pairsOf(log))?.[1].seq ?? -1) },
   { name: 'a compaction does not end', codes: ['COMPACTION_NOT_CLOSED', 'COMPACTION_NESTED'], apply: drop((line, log) => line.type === 'compact/end' && (log.slice(line.seq).find(of('turn/end'))?.data.reason as { kind?: string } | undefined)?.kind !== 'interrupted') },
   { name: 'a compaction does not start', codes: ['COMPACTION_NOT_OPEN'], apply: drop((line, log) => line.type === 'compact/start' && log.slice(line.seq).find(of('compact/end', 'compact/summary', 'turn/end'))?.type !== 'turn/end') },
   { name: 'the first header is lost', codes: ['DELTA_WITHOUT_HEADER'], apply: (log) => {
@@ -156,12 +161,16 @@ export const MUTATORS: readonly Mutator[] = [
   { name: 'a text is empty', codes: ['EMPTY_TEXT'], apply: change((line) => line.surfaceOp !== undefined && line.data.content?.some(({ type }) => type === 'text') === true, (line, dice) => void (line.data.content!.find(({ type }) => type === 'text')!.text = dice.pick(['', ' ', '\n\t']))) },
   { name: 'a message is empty', codes: ['EMPTY_CONTENT'], apply: change(of('user/message'), (line) => void (line.data.content = [])) },
   { name: 'a picture is too large', codes: ['OVERSIZED_BLOB'], apply: change((line) => line.surfaceOp !== undefined && line.data.content !== undefined, (line) => void line.data.content!.push({ type: 'image', source: { data: 'A'.repeat(5 * 1024 * 1024 + 1) } })) },
-  { name: 'a call has no arguments', codes: ['CALL_MALFORMED'], apply: change((line) => callsOf(line).length > 0, (line) => void delete callsOf(line)[0]!.arguments) },
+  { name: 'a call has no arguments', codes: ['CALL_MALFORMED'], apply: change((line) => callsOf(line).length > 0, (line) => {
+    delete callsOf(line)[0]!.arguments;
+  }) },
   { name: 'a clock runs ahead', codes: ['TIME_IN_FUTURE'], apply: change(() => true, (line) => void (line.time = Date.now() * 2)) },
   { name: 'a source is to come', codes: ['INVALID_SOURCES'], apply: change((line) => line.surfaceOp !== undefined, (line, dice) => void (line.sourceEventSeqs = [...(line.sourceEventSeqs ?? []), line.seq + dice.below(5)])) },
   { name: 'a source is named twice', codes: ['INVALID_SOURCES'], apply: change((line) => (line.sourceEventSeqs?.length ?? 0) > 0, (line) => void line.sourceEventSeqs!.push(line.sourceEventSeqs![0]!)) },
   { name: 'sources are empty', codes: ['INVALID_SOURCES'], apply: change((line) => appended(line) && line.type !== 'assistant/message', (line) => void (line.sourceEventSeqs = [])) },
-  { name: 'a surface event has no surfaceOp', codes: ['MISSING_SURFACE_OP'], apply: change(appended, (line) => void delete line.surfaceOp) },
+  { name: 'a surface event has no surfaceOp', codes: ['MISSING_SURFACE_OP'], apply: change(appended, (line) => {
+    delete line.surfaceOp;
+  }) },
   { name: 'a log-only event has one', codes: ['UNEXPECTED_SURFACE_FIELDS'], apply: change((line) => line.surfaceOp === undefined, (line) => void (line.surfaceOp = 'append')) },
   { name: 'a replace misses a node', codes: ['INVALID_SOURCES'], apply: change((line) => typeof line.surfaceOp === 'object', (line) => {
     const { start } = line.surfaceOp as { start: number };
@@ -169,7 +178,7 @@ export const MUTATORS: readonly Mutator[] = [
   }) },
   { name: 'a line is lost', codes: ['SEQ_GAP'], apply: (log, dice) => log.length > 2 && log.splice(dice.below(log.length - 1), 1).length === 1 },
   { name: 'a line comes again', codes: ['SEQ_REPEATED'], apply: (log, dice) => {
-    const line = dice.pick(log);
+    const line = oneOf(dice, log);
     return line !== undefined && log.splice(line.seq + 1 + dice.below(log.length - line.seq), 0, line).length === 0;
   } },
 ];

@@ -37,7 +37,7 @@ export class ManualTimers implements Timers {
   }
 }
 
-/** A backend in front of another one: notes every write, and can hold it up or refuse it. */
+/** A backend in front of another one: notes every write, and can hold it up or refuse it. It has no locks. */
 export class WatchedBackend implements StorageBackend {
   /** `id first+count`, with `repair` or `retry` where it is one. */
   readonly writes: string[] = [];
@@ -97,6 +97,8 @@ export interface Operation {
 /** `node:fs/promises` with every operation counted, and handed to `intercept` first. */
 export class WatchedFs implements JsonlFs {
   readonly log: string[] = [];
+  /** As `log`, without what locks do. */
+  readonly steps: string[] = [];
   bytesRead = 0;
   openFiles = 0;
   mostOpenFiles = 0;
@@ -105,6 +107,7 @@ export class WatchedFs implements JsonlFs {
 
   async #do<T>(name: string, path: string, run: () => Promise<T>, half?: () => Promise<unknown>): Promise<T> {
     const index = this.log.push(name) - 1;
+    if (!path.includes('.writers')) this.steps.push(name);
     return (await this.intercept({ index, name, path, run, ...(half && { half }) })) as T;
   }
 

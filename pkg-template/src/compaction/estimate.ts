@@ -63,10 +63,20 @@ function sizeOf(message: Message): Size {
 
 function measure(content: readonly ContentBlock[], size: Size): void {
   for (const block of content) {
-    if (block.type === 'text' || block.type === 'reasoning') size.chars += block.text.length;
-    else if (block.type === 'tool-call') size.chars += block.name.length + block.arguments.length;
-    else if (block.type === 'tool-result') measure(block.content, size);
-    else size.blobs.push(charsIn(block));
+    switch (block.type) {
+      case 'text':
+      case 'reasoning':
+        size.chars += block.text.length;
+        break;
+      case 'tool-call':
+        size.chars += block.name.length + block.arguments.length;
+        break;
+      case 'tool-result':
+        measure(block.content, size);
+        break;
+      default:
+        size.blobs.push(charsIn(block));
+    }
   }
 }
 

@@ -87,13 +87,13 @@ export function regionBeforeTail(session: Session, retainTokens: number, options
   const cuts = balancedCuts(session);
   let kept = 0;
   let cut: number | undefined;
-  for (let at = seqs.length - 1; at > 0; at--) {
+  for (let at = seqs.length - 1; at >= 0; at--) {
     const message = messages[at];
     if (message) kept += estimateTokens(message, options);
     if (kept > retainTokens && cut !== undefined) break;
     if (cuts[at]) cut = at;
   }
-  return cut === undefined ? undefined : { seqs: seqs.slice(0, cut), messages: messages.slice(0, cut) };
+  return !cut ? undefined : { seqs: seqs.slice(0, cut), messages: messages.slice(0, cut) };
 }
 
 /** A region's earlier summaries, and its other messages. */

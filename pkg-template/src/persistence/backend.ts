@@ -54,6 +54,27 @@ export interface EventBatch {
   readonly retry: boolean;
 }
 
+/** Which log to write: where it was found, or else where a session of this id and working directory belongs. */
+export type LogName = Pick<EventBatch, 'id' | 'cwd' | 'location'>;
+
+/** The right to write to one session, which nobody else has until it is given back. */
+export interface SessionLock {
+  release(): Promise<void>;
+}
+
+/** A stored session to begin with the events of another one. */
+export interface StoredFork {
+  /** Location of the log whose events are inherited. */
+  readonly source: string;
+  readonly sourceId: SessionId;
+  /** Seq of the last inherited event; absent for all of them. */
+  readonly boundary: number | undefined;
+  readonly id: SessionId;
+  readonly cwd?: string | undefined;
+  /** The child's header line, given how many events it inherits. */
+  readonly header: (seedLength: number) => Uint8Array;
+}
+
 /** One entry of a listing: the beginning of a stored log, or why it cannot be read. */
 export type StoredHeader =
   | { readonly location: string; readonly head: Uint8Array }
@@ -80,4 +101,29 @@ export interface StorageBackend {
   list(): AsyncIterable<StoredHeader>;
   /** Gives up what the backend holds. Called once, when nothing is pending. */
   close?(): Promise<void>;
+
+  // What follows a backend may leave out; the coordinator then does without, or does it by the operations above.
+
+  /**
+   * Becomes the only writer of a session, at once or not at all. Whoever held it and is gone does not count. Readers
+   * never ask. Without this method, two writers meet at the conditions of `appendBatch` alone.
+   * @returns undefined where nothing can be written anyway; asked again before the first write
+   * @throws PalimpsestError `SESSION_LOCKED` naming the holder (see `locked`)
+   */
+  lock?(log: LogName): Promise<SessionLock | undefined>;
+  /** As `loadStored`, from `position` on; may be lazy. For `follow`, which else reads from the beginning each time. */
+  loadTail?(location: string, position: StoredPosition): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /**
+   * Calls `changed` when the log may have grown, rather too often than too seldom: `follow` looks again from time to
+   * time in any case. Returns the function that ends it.
+   */
+  watch?(location: string, changed: () => void): () => void;
+  /**
+   * Stores a session that begins with another's events without moving them through this program. Forks by copying when
+   * absent. Durable when it resolves.
+   * @throws PalimpsestError `SESSION_COLLISION`; `INVALID_BOUNDARY` or `OPEN_TURN` (see `refuseBoundary`, `refuseOpenTurn`)
+   */
+  fork?(fork: StoredFork): Promise<void>;
+  /** Removes a stored session for good. What others inherited from it stays theirs. */
+  delete?(log: LogName & { readonly location: string }): Promise<void>;
 }

@@ -7,38 +7,29 @@
  */
 
 import { FlushError, PalimpsestError } from '../errors.js';
-import type { SessionId } from '../events.js';
+import type { SessionEvent, SessionHeader, SessionId } from '../events.js';
 import type { Unsubscribe } from '../feed.js';
 import type { SessionOwner } from '../scope.js';
 import { type Session, appendEvents, deliver } from '../session.js';
 import { messageOf, named } from '../wording.js';
-import type { StorageBackend, StoredPosition } from './backend.js';
+import type {
+  AttachOptions,
+  FollowOptions,
+  ImportedLog,
+  LoadOptions,
+  OpenOptions,
+  PersistenceAdapter,
+  StateListener,
+  StoredForkOptions,
+} from './adapter.js';
+import type { SessionLock, StorageBackend, StoredPosition } from './backend.js';
+import type { Chunks } from './bytes.js';
 import { storageError } from './faults.js';
+import { followStored } from './follow.js';
+import { deleteStored, exportStored, forkStored, importLog } from './manage.js';
 import { type SessionListing, type StoredSession, listStored, matches, readStored } from './stored.js';
-import { type SaveState, SessionWriter, type Timers, type WriterContext } from './writer.js';
-
-/** How to attach a storage. */
-export interface AttachOptions {
-  /** Milliseconds from the first pending event to the write that nobody has asked for; 200 when absent. */
-  readonly flushWindow?: number | undefined;
-  /** Timers to use in place of the host's. */
-  readonly timers?: Timers | undefined;
-}
-
-/** Which stored session to open. */
-export interface OpenOptions {
-  /** The working directory it belongs to; `null` for none. Only needed when several hold a session of this id. */
-  readonly cwd?: string | null | undefined;
-}
-
-/** How to load a stored session. */
-export interface LoadOptions extends OpenOptions {
-  /** The scope that shall own the session; the store or scope that the storage is attached to when absent. */
-  readonly scope?: SessionOwner | undefined;
-}
-
-/** Told when the state of a session's storage changes. */
-export type StateListener = (id: SessionId, state: SaveState) => void;
+import { type Timers, hostTimers } from './timers.js';
+import { type SaveState, SessionWriter, type WriterContext } from './writer.js';
 
 /**
  * Attaches a storage to a store, or to one of its scopes: `const adapter = attach(store, jsonl({ root }))`. Sessions that
@@ -49,38 +40,6 @@ export type StateListener = (id: SessionId, state: SaveState) => void;
  */
 export function attach(owner: SessionOwner, backend: StorageBackend, options: AttachOptions = {}): PersistenceAdapter {
   return new Adapter(owner, backend, options);
-}
-
-/** A storage at work on a store. */
-export interface PersistenceAdapter {
-  /**
-   * Opens a stored session as a live one. A torn last record is dropped. When a crash left its last turn open, the turn
-   * is closed, and the closing events are durable before the promise resolves. A session that this adapter already keeps
-   * live is returned as it is; calls at the same time share one promise.
-   * @throws (rejects) PalimpsestError `SESSION_NOT_FOUND`; `CORRUPT_LOG`, `UNSUPPORTED_VERSION`, … with line, byte and seq;
-   * `SESSION_ALREADY_EXISTS` when another session of this id is live; `STORAGE_FAILED`
-   */
-  load(id: SessionId, options?: LoadOptions): Promise<Session>;
-  /** Reads a stored session, which the caller frees, without repairing or writing anything: storage may be read-only. */
-  read(id: SessionId, options?: OpenOptions): Promise<StoredSession>;
-  /** Lists what is stored, from headers alone. Broken logs never hide the others. */
-  list(): Promise<SessionListing>;
-  /** How well a live session, or one whose last events are still on their way, is saved; undefined for any other. */
-  state(id: SessionId): SaveState | undefined;
-  /** Listens to changes of state, so that an interface can show what is not saved. */
-  on(name: 'state', listener: StateListener): Unsubscribe;
-  /**
-   * Resolves once everything appended so far, to all sessions or to one, is durable.
-   * @throws (rejects) FlushError; everything is kept, and the next flush tries again
-   */
-  flush(id?: SessionId): Promise<void>;
-  /**
-   * Saves everything and lets go of the store and the storage. When something cannot be saved it rejects and the adapter
-   * stays attached, so that it can be tried again. Calls at the same time share one promise.
-   */
-  close(): Promise<void>;
-  /** As `close`, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 class Adapter implements PersistenceAdapter, WriterContext {
@@ -98,6 +57,8 @@ class Adapter implements PersistenceAdapter, WriterContext {
   readonly #unconfirmed = new Set<SessionWriter>();
   readonly #loading = new Map<string, Promise<Session>>();
   readonly #stateListeners = new Set<StateListener>();
+  /** Locks on their way back: whoever wants one waits for them. */
+  readonly #releases = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
   #closed = false;
 
@@ -132,6 +93,14 @@ class Adapter implements PersistenceAdapter, WriterContext {
   #drop(writer: SessionWriter): void {
     this.#writers.delete(writer);
     if (this.#byId.get(writer.id) === writer) this.#byId.delete(writer.id);
+    this.#release(writer);
+  }
+
+  /** A lock that cannot be given back now is given back when the backend closes. */
+  #release(writer: SessionWriter): void {
+    const release = writer.release().catch(() => undefined);
+    this.#releases.add(release);
+    void release.then(() => this.#releases.delete(release));
   }
 
   #created(session: Session): void {
@@ -213,6 +182,28 @@ class Adapter implements PersistenceAdapter, WriterContext {
     await earlier?.flush().catch((error: unknown) => {
       if (!earlier.hopeless) throw error;
     });
+    const lock = await this.#lock(id, cwd);
+    try {
+      return await this.#open(id, cwd, scope, lock);
+    } catch (error) {
+      await lock?.release().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The lock of a stored session. */
+  async #lock(id: SessionId, cwd: string | null | undefined): Promise<SessionLock | undefined> {
+    if (!this.backend.lock) return undefined;
+    await Promise.all(this.#releases);
+    try {
+      const stored = await this.backend.loadStored({ id, cwd });
+      return stored && (await this.backend.lock({ id, cwd: cwd ?? undefined, location: stored.location }));
+    } catch (error) {
+      throw storageError(error, id);
+    }
+  }
+
+  async #open(id: SessionId, cwd: string | null | undefined, scope: SessionOwner, lock: SessionLock | undefined): Promise<Session> {
     const { session, location, committedBytes, tornBytes, closers } = await this.read(id, { cwd });
     try {
       let position: StoredPosition = { seq: session.seq, bytes: committedBytes, torn: tornBytes };
@@ -221,7 +212,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
         position = await this.#repair(session, location, position);
       }
       this.#refuseClosed();
-      const writer = new SessionWriter(session, { kind: 'loaded', position, location }, this);
+      const writer = new SessionWriter(session, { kind: 'loaded', position, location, lock }, this);
       this.#bySession.set(session, writer);
       const detach = scope.enter(session);
       try {
@@ -264,6 +255,61 @@ class Adapter implements PersistenceAdapter, WriterContext {
   async list(): Promise<SessionListing> {
     this.#refuseClosed();
     return listStored(this.backend);
+  }
+
+  async *follow(id: SessionId, options: FollowOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
+    this.#refuseClosed();
+    yield* followStored(this.backend, this.timers, id, options, () => this.#closed);
+  }
+
+  // ------------------------------------------------------------------------------------------------- stored sessions
+
+  async fork(id: SessionId, boundary?: number, { cwd, childId }: StoredForkOptions = {}): Promise<SessionHeader> {
+    this.#refuseClosed();
+    if (childId !== undefined) this.#refuseLive(childId);
+    await this.#settle(id);
+    return forkStored(this.backend, id, cwd, boundary, childId);
+  }
+
+  async delete(id: SessionId, { cwd }: OpenOptions = {}): Promise<void> {
+    this.#refuseClosed();
+    this.#refuseLive(id, cwd);
+    await this.#settle(id);
+    const lock = await this.#lock(id, cwd);
+    try {
+      await deleteStored(this.backend, id, cwd);
+    } finally {
+      await lock?.release();
+    }
+  }
+
+  async export(id: SessionId, { cwd }: OpenOptions = {}): Promise<Uint8Array> {
+    await this.#settle(id);
+    return exportStored(await this.read(id, { cwd }));
+  }
+
+  async import(bytes: Uint8Array | Chunks): Promise<ImportedLog> {
+    this.#refuseClosed();
+    return importLog(this.backend, bytes instanceof Uint8Array ? [bytes] : bytes, (header) => {
+      this.#refuseLive(header.id);
+    });
+  }
+
+  /** What this adapter has yet to save of a session belongs to what is stored. */
+  async #settle(id: SessionId): Promise<void> {
+    await Promise.allSettled(this.#loading.values());
+    const writer = this.#byId.get(id);
+    const live = this.#owner.get(id);
+    if (live) deliver(live);
+    await writer?.flush().catch((error: unknown) => {
+      if (!writer.hopeless) throw error;
+    });
+  }
+
+  #refuseLive(id: SessionId, cwd?: string | null): void {
+    const live = this.#owner.get(id);
+    if (!live || !matches(live.header, cwd)) return;
+    throw new PalimpsestError('SESSION_ALREADY_EXISTS', `${named(id)} is live: detach it first, or choose another id`, { session: id });
   }
 
   // ------------------------------------------------------------------------------------------------ saving, closing
@@ -317,7 +363,14 @@ class Adapter implements PersistenceAdapter, WriterContext {
     while (this.#isBehind());
     for (const unsubscribe of this.#subscriptions) unsubscribe();
     this.#closed = true;
-    await this.backend.close?.();
+    for (const writer of this.#writers) this.#release(writer);
+    await Promise.all(this.#releases);
+    try {
+      await this.backend.close?.();
+    } catch (error) {
+      if (error instanceof PalimpsestError) throw error;
+      throw new PalimpsestError('STORAGE_FAILED', `All is saved, but the storage could not be closed, try again: ${messageOf(error)}`, { cause: error });
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -328,10 +381,3 @@ class Adapter implements PersistenceAdapter, WriterContext {
     if (this.#closed) throw new PalimpsestError('CLOSED', 'The persistence adapter is closed: attach a new one');
   }
 }
-
-const hostTimers: Timers = {
-  setTimeout: (callback, ms) => globalThis.setTimeout(callback, ms),
-  clearTimeout: (timer) => {
-    globalThis.clearTimeout(timer as number | undefined);
-  },
-};

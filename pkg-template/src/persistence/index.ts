@@ -7,14 +7,29 @@
 export { attach } from './coordinator.js';
 export type {
   AttachOptions,
+  FollowOptions,
+  ImportedLog,
   LoadOptions,
   OpenOptions,
   PersistenceAdapter,
   StateListener,
-} from './coordinator.js';
-export type { EventBatch, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
-export { ambiguous, collision, conflict, storageError } from './faults.js';
+  StoredForkOptions,
+} from './adapter.js';
+export type {
+  EventBatch,
+  LogName,
+  SessionLock,
+  StorageBackend,
+  StoredFork,
+  StoredHeader,
+  StoredLog,
+  StoredPosition,
+  StoredQuery,
+} from './backend.js';
+export { ambiguous, collision, conflict, locked, refuseBoundary, refuseOpenTurn, storageError } from './faults.js';
+export type { LockHolder } from './faults.js';
 export { memory } from './memory.js';
 export { encodeSegment } from './segments.js';
 export type { BrokenLog, SessionListing, StoredSession } from './stored.js';
-export type { SaveState, Timers } from './writer.js';
+export type { Timers } from './timers.js';
+export type { SaveState } from './writer.js';

@@ -7,11 +7,12 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import type { EventBatch, StoredPosition } from './backend.js';
 import { NEWLINE, beginsWith } from './bytes.js';
 import { collision, conflict } from './faults.js';
+import type { Timers } from './timers.js';
 
 /** The file operations that are used, as `node:fs/promises` has them. */
 export interface JsonlFs {
@@ -25,7 +26,7 @@ export interface JsonlFs {
 
 /** An open file or directory. */
 export interface JsonlFile {
-  stat(): Promise<{ readonly size: number }>;
+  stat(): Promise<{ readonly size: number; readonly mtimeMs?: number }>;
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
   write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesWritten: number }>;
   truncate(length: number): Promise<void>;
@@ -40,10 +41,15 @@ const LONGEST_HEAD = 64 * 1024;
 
 // What `link` answers where there are no hard links: EPERM and EACCES on FAT, exFAT and Android, the others on network
 // and user-space file systems.
-const NO_LINKS = ['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'];
+export const NO_LINKS = ['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'];
 
 // What a directory answers to fsync where it cannot be synced; its entries are then as durable as the system makes them.
 const NO_DIRECTORY_SYNC = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM', 'EACCES', 'EBADF'];
+
+// What a rename answers on Windows while a virus scanner or an indexer has the file open.
+const BUSY = ['EPERM', 'EACCES', 'EBUSY'];
+/** Milliseconds to wait before each further try of what was refused for a moment: about a second in all. */
+const RETRIES = [10, 20, 40, 80, 160, 320, 400];
 
 /** True when the error is one of the system with such a code. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
@@ -53,12 +59,14 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 export class LogFiles {
   readonly #fs: JsonlFs;
   readonly #root: string;
+  readonly #timers: Timers;
   /** Directories whose own entry is known to be durable. */
   readonly #knownDirectories = new Set<string>();
 
-  constructor(fs: JsonlFs, root: string) {
+  constructor(fs: JsonlFs, root: string, timers: Timers) {
     this.#fs = fs;
     this.#root = root;
+    this.#timers = timers;
   }
 
   // ------------------------------------------------------------------------------------------------------- reading
@@ -71,6 +79,12 @@ export class LogFiles {
       if (hasCode(error, 'ENOENT')) return false;
       throw error;
     }
+  }
+
+  /** Removes the file. Done when the directory knows. */
+  async delete(path: string): Promise<void> {
+    await this.#fs.unlink(path);
+    await this.#syncDirectory(dirname(path));
   }
 
   /** The file's bytes from `from`; each chunk is overwritten by the next. */
@@ -152,7 +166,7 @@ export class LogFiles {
       throw error;
     }
     try {
-      await this.#fs.rename(temporary, path);
+      await this.#rename(temporary, path);
     } catch (error) {
       // Only the reservation: a rename that took place before it failed has put the log there.
       if (await this.#isEmpty(path)) await this.#fs.unlink(path).catch(() => undefined);
@@ -162,13 +176,35 @@ export class LogFiles {
 
   /** The name is taken: by what a failed attempt of this writer left, which is replaced, or by somebody else. */
   async #replaceOwn(temporary: string, path: string, batch: EventBatch): Promise<void> {
-    if (!batch.retry || !(await beginsWith(wholeLog(batch), this.read(path)))) throw collision(batch.id, path);
-    await this.#fs.rename(temporary, path);
+    if (!batch.retry || !(await beginsWith(wholeLog(batch), this.read(path)))) throw collision(batch.id, path, await this.#nameInPlaceOf(path));
+    await this.#rename(temporary, path);
+  }
+
+  async #rename(from: string, to: string): Promise<void> {
+    for (const wait of RETRIES) {
+      try {
+        await this.#fs.rename(from, to);
+        return;
+      } catch (error) {
+        if (!hasCode(error, ...BUSY)) throw error;
+      }
+      await new Promise<void>((resolve) => void this.#timers.setTimeout(resolve, wait));
+    }
+    await this.#fs.rename(from, to);
+  }
+
+  /** The name of the file that is there, where the file system takes another one for this path. */
+  async #nameInPlaceOf(path: string): Promise<string | undefined> {
+    const wanted = basename(path);
+    const names = await this.#fs.readdir(dirname(path)).catch((): string[] => []);
+    return names.includes(wanted) ? undefined : names.find((name) => name.toLowerCase() === wanted.toLowerCase());
   }
 
   /** Appends where the position says; resolves once the bytes are durable. */
   async append(path: string, batch: EventBatch, { seq, bytes, torn }: StoredPosition): Promise<StoredPosition> {
     const file = await this.#fs.open(path, 'r+');
+    let written = 0;
+    let begun = false;
     try {
       const { size } = await file.stat();
       if (size !== bytes) {
@@ -176,10 +212,27 @@ export class LogFiles {
         if (!known) throw conflict(batch.id, path, `it is ${size} bytes long, not ${bytes}`);
         await file.truncate(bytes);
       }
-      const written = await appendDurably(file, bytes, batch.lines);
-      return { seq: seq + batch.count, bytes: bytes + written, torn: 0 };
+      begun = true;
+      written = await write(file, bytes, batch.lines);
+      await file.sync();
+      begun = false;
     } finally {
       await close(file);
+      if (begun) await this.#cutBack(path, bytes);
+    }
+    return { seq: seq + batch.count, bytes: bytes + written, torn: 0 };
+  }
+
+  /**
+   * Removes what a failed append may have left. Through a handle of its own: after a failed sync the old one may call
+   * durable what it has thrown away. When this fails too, the next attempt finds the rest.
+   */
+  async #cutBack(path: string, bytes: number): Promise<void> {
+    try {
+      const file = await this.#fs.open(path, 'r+');
+      await file.truncate(bytes).finally(() => close(file));
+    } catch {
+      // The next attempt will see.
     }
   }
 
@@ -214,18 +267,6 @@ export class LogFiles {
     } finally {
       if (directory) await close(directory);
     }
-  }
-}
-
-/** Writes and syncs; what a failure may have left is cut off again. If even that fails, the next attempt will find it. */
-async function appendDurably(file: JsonlFile, position: number, lines: Iterable<Uint8Array>): Promise<number> {
-  try {
-    const written = await write(file, position, lines);
-    await file.sync();
-    return written;
-  } catch (error) {
-    await file.truncate(position).catch(() => undefined);
-    throw error;
   }
 }
 
@@ -283,6 +324,6 @@ function hasLine(bytes: Uint8Array): boolean {
 }
 
 /** Closing comes after everything that matters: its failure changes nothing. */
-async function close(file: JsonlFile): Promise<void> {
+export async function close(file: JsonlFile): Promise<void> {
   await file.close().catch(() => undefined);
 }

@@ -7,14 +7,27 @@
  */
 
 import { createHash } from 'node:crypto';
+import { watch } from 'node:fs';
 import * as nodeFs from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { PalimpsestError } from '../errors.js';
 import type { SessionId } from '../events.js';
-import type { EventBatch, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
+import type {
+  EventBatch,
+  LogName,
+  SessionLock,
+  StorageBackend,
+  StoredHeader,
+  StoredLog,
+  StoredPosition,
+  StoredQuery,
+} from './backend.js';
 import { ambiguous, storageError } from './faults.js';
 import { type JsonlFs, LogFiles, hasCode } from './jsonl-files.js';
+import { LockFiles } from './lock-files.js';
 import { Gate, KeyedQueue } from './queues.js';
 import { encodeSegment } from './segments.js';
+import { type Timers, hostTimers } from './timers.js';
 
 export { attach } from './coordinator.js';
 export type { JsonlFile, JsonlFs } from './jsonl-files.js';
@@ -25,6 +38,8 @@ export interface JsonlOptions {
   readonly root: string;
   /** File operations to use in place of `node:fs/promises`. */
   readonly fs?: JsonlFs | undefined;
+  /** Timers to use in place of the host's, for what the file system refuses for a moment. */
+  readonly timers?: Timers | undefined;
 }
 
 /** Storage in JSONL files under a directory. */
@@ -34,6 +49,7 @@ export function jsonl(options: JsonlOptions | string): StorageBackend {
 
 const NO_CWD = '_no-cwd';
 const SUFFIX = '.jsonl';
+const WRITERS = '.writers';
 
 // Two backends of one process may look at one file: their operations on it take turns, whoever made them.
 const turns = new KeyedQueue();
@@ -45,13 +61,15 @@ class JsonlBackend implements StorageBackend {
   readonly #root: string;
   readonly #fs: JsonlFs;
   readonly #files: LogFiles;
+  readonly #locks: LockFiles;
   readonly #gate = new Gate(OPEN_FILES);
 
-  constructor({ root, fs = nodeFs }: JsonlOptions) {
+  constructor({ root, fs = nodeFs, timers = hostTimers }: JsonlOptions) {
     // Fixed now: the process may change its directory later.
     this.#root = resolve(root);
     this.#fs = fs;
-    this.#files = new LogFiles(fs, this.#root);
+    this.#files = new LogFiles(fs, this.#root, timers);
+    this.#locks = new LockFiles(fs, join(this.#root, WRITERS));
   }
 
   async loadStored({ id, cwd }: StoredQuery): Promise<StoredLog | undefined> {
@@ -75,9 +93,60 @@ class JsonlBackend implements StorageBackend {
     }
   }
 
+  async *loadTail(location: string, { bytes }: StoredPosition): AsyncGenerator<Uint8Array> {
+    const leave = await this.#gate.enter();
+    try {
+      yield* this.#files.read(location, bytes);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      throw new PalimpsestError('SESSION_NOT_FOUND', `${location} is no more`, { path: location });
+    } finally {
+      leave();
+    }
+  }
+
+  watch(location: string, changed: () => void): () => void {
+    try {
+      // A file that cannot be watched is looked at from time to time.
+      const watcher = watch(location, { persistent: false }, changed).on('error', () => {
+        watcher.close();
+      });
+      return () => {
+        watcher.close();
+      };
+    } catch {
+      return () => undefined;
+    }
+  }
+
+  async lock(log: LogName): Promise<SessionLock | undefined> {
+    const path = this.#pathOf(log);
+    try {
+      return await this.#locks.take(log.id, relative(this.#root, path), path);
+    } catch (error) {
+      throw storageError(error, log.id, path);
+    }
+  }
+
+  async delete({ id, location }: LogName & { readonly location: string }): Promise<void> {
+    try {
+      await turns.run(location, () => this.#files.delete(location));
+    } catch (error) {
+      throw storageError(error, id, location);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#locks.close();
+  }
+
+  #pathOf({ id, cwd, location }: LogName): string {
+    return location ?? join(this.#root, directoryOf(cwd), encodeSegment(id) + SUFFIX);
+  }
+
   async appendBatch(batch: EventBatch): Promise<StoredPosition> {
-    const { id, cwd, position } = batch;
-    const path = batch.location ?? join(this.#root, directoryOf(cwd), encodeSegment(id) + SUFFIX);
+    const { id, position } = batch;
+    const path = this.#pathOf(batch);
     try {
       return await turns.run(path, () => this.#gate.run(() => (position ? this.#files.append(path, batch, position) : this.#files.create(path, batch))));
     } catch (error) {

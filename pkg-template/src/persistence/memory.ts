@@ -1,9 +1,8 @@
 /** Sessions kept in memory: the reference for what a backend does, for tests, and for hosts without storage. */
- 
 
 import type { SessionId } from '../events.js';
-import type { EventBatch, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
-import { ambiguous, collision, conflict } from './faults.js';
+import type { EventBatch, LogName, SessionLock, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
+import { ambiguous, collision, conflict, locked } from './faults.js';
 
 interface Stored {
   readonly id: SessionId;
@@ -21,6 +20,9 @@ export function memory(): StorageBackend {
 
 class MemoryBackend implements StorageBackend {
   readonly #logs = new Map<string, Stored>();
+  /** Locations that somebody writes to, and since when. */
+  readonly #locks = new Map<string, number>();
+  readonly #watchers = new Set<() => void>();
 
   async loadStored({ id, cwd }: StoredQuery): Promise<StoredLog | undefined> {
     const found = [...this.#logs.values()].filter((log) => log.id === id && (cwd === undefined || log.cwd === (cwd ?? undefined)));
@@ -29,7 +31,7 @@ class MemoryBackend implements StorageBackend {
   }
 
   async appendBatch({ id, cwd, position, header, count, lines }: EventBatch): Promise<StoredPosition> {
-    const key = JSON.stringify([cwd ?? null, id]);
+    const key = keyOf(id, cwd);
     // Made on the way, and they may fail: all of them before anything is changed.
     const chunks = Array.from(lines, (chunk) => chunk.slice());
     let log = this.#logs.get(key);
@@ -45,6 +47,7 @@ class MemoryBackend implements StorageBackend {
       log.bytes += chunk.length;
     }
     log.seq += count;
+    for (const changed of this.#watchers) changed();
     return { seq: log.seq, bytes: log.bytes, torn: 0 };
   }
 
@@ -52,11 +55,39 @@ class MemoryBackend implements StorageBackend {
     return this.appendBatch(batch);
   }
 
+  async lock({ id, cwd, location = locationOf({ id, cwd }) }: LogName): Promise<SessionLock> {
+    const since = this.#locks.get(location);
+    if (since !== undefined) throw locked(id, { since }, location);
+    this.#locks.set(location, Date.now());
+    return {
+      release: async () => {
+        this.#locks.delete(location);
+      },
+    };
+  }
+
+  watch(_location: string, changed: () => void): () => void {
+    const own = (): void => {
+      changed();
+    };
+    this.#watchers.add(own);
+    return () => void this.#watchers.delete(own);
+  }
+
+  async delete({ id, cwd }: LogName): Promise<void> {
+    this.#logs.delete(keyOf(id, cwd));
+    for (const changed of this.#watchers) changed();
+  }
+
   async *list(): AsyncGenerator<StoredHeader> {
     for (const log of this.#logs.values()) yield { location: locationOf(log), head: log.header };
   }
 }
 
-function locationOf({ id, cwd }: Stored): string {
+function keyOf(id: SessionId, cwd: string | undefined): string {
+  return JSON.stringify([cwd ?? null, id]);
+}
+
+function locationOf({ id, cwd }: Pick<Stored, 'id' | 'cwd'> | LogName): string {
   return cwd === undefined ? `memory:${id}` : `memory:${cwd}:${id}`;
 }

@@ -43,6 +43,36 @@ export async function readStored(backend: StorageBackend, id: SessionId, cwd: st
   }
 }
 
+/**
+ * Where a session is stored, and its header; nothing else is read.
+ * @throws (rejects) PalimpsestError, `SESSION_NOT_FOUND` among others
+ */
+export async function findStored(backend: StorageBackend, id: SessionId, cwd: string | null | undefined): Promise<{ location: string; header: SessionHeader }> {
+  try {
+    const stored = await backend.loadStored({ id, cwd });
+    const header = stored && headerOf({ location: stored.location, head: await headOf(stored.chunks) });
+    if (!stored || header?.id !== id || !matches(header, cwd)) {
+      throw new PalimpsestError('SESSION_NOT_FOUND', `${named(id)} is not stored${whyNot(stored && header && { location: stored.location, header }, cwd)}`, { session: id });
+    }
+    return { location: stored.location, header };
+  } catch (error) {
+    throw storageError(error, id);
+  }
+}
+
+/** The first bytes of a log, through the header line if there is one. */
+async function headOf(chunks: Chunks): Promise<Uint8Array> {
+  const parts: number[] = [];
+  for await (const chunk of chunks) {
+    const end = chunk.findIndex((byte, at) => byte === NEWLINE && (parts.some(isInk) || chunk.subarray(0, at).some(isInk)));
+    for (const byte of end < 0 ? chunk : chunk.subarray(0, end + 1)) parts.push(byte);
+    if (end >= 0) break;
+  }
+  return Uint8Array.from(parts);
+}
+
+const isInk = (byte: number): boolean => byte > 0x20;
+
 /** Headers of all that is stored; whatever is broken is named and hides nothing. */
 export async function listStored(backend: StorageBackend): Promise<SessionListing> {
   const sessions: SessionHeader[] = [];
@@ -63,7 +93,7 @@ export function matches(header: SessionHeader, cwd: string | null | undefined): 
   return cwd === undefined || header.cwd === (cwd ?? undefined);
 }
 
-function whyNot(found: StoredSession | undefined, cwd: string | null | undefined): string {
+function whyNot(found: Pick<StoredSession, 'location' | 'header'> | undefined, cwd: string | null | undefined): string {
   if (found) return `: ${found.location} holds ${named(found.header.id)} of ${found.header.cwd ?? 'no working directory'}`;
   if (cwd === undefined) return '';
   return cwd === null ? ' without a working directory' : ` for the working directory ${cwd}`;

@@ -8,21 +8,16 @@
 import type { PalimpsestError } from '../errors.js';
 import type { SessionId } from '../events.js';
 import type { Session } from '../session.js';
-import type { EventBatch, StorageBackend, StoredPosition } from './backend.js';
+import type { EventBatch, SessionLock, StorageBackend, StoredPosition } from './backend.js';
 import { LineMeter, beginsWith } from './bytes.js';
 import { collision, storageError } from './faults.js';
+import type { Timers } from './timers.js';
 
 /** How well a session is saved. `durableSeq` is the last event that is durable, -1 when none is. */
 export type SaveState =
   | { readonly status: 'durable'; readonly durableSeq: number }
   | { readonly status: 'pending'; readonly durableSeq: number }
   | { readonly status: 'failing'; readonly durableSeq: number; readonly error: PalimpsestError };
-
-/** Timers of the host; replaced in tests. */
-export interface Timers {
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
-}
 
 /** What a writer shares with its coordinator. */
 export interface WriterContext {
@@ -42,7 +37,7 @@ export type Origin =
   /** The session was live before anybody listened: what is stored may be its own beginning. */
   | { readonly kind: 'adopted' }
   /** The session was read from storage. */
-  | { readonly kind: 'loaded'; readonly position: StoredPosition; readonly location: string };
+  | { readonly kind: 'loaded'; readonly position: StoredPosition; readonly location: string; readonly lock: SessionLock | undefined };
 
 // A few hundred events at a time: an inherited prefix of any length is never one array.
 const SLICE = 256;
@@ -58,6 +53,8 @@ export class SessionWriter {
   /** Events that the session had when its writer was made: as far as a log stored before can go. */
   readonly #inherited: number;
   #location: string | undefined;
+  /** Held from the first write on, or since the session was loaded, until the session is given up. */
+  #lock: SessionLock | undefined;
   #position: StoredPosition | undefined;
   /** Events before this seq are durable. */
   #durable = 0;
@@ -81,6 +78,7 @@ export class SessionWriter {
     if (origin.kind === 'loaded') {
       this.#position = origin.position;
       this.#location = origin.location;
+      this.#lock = origin.lock;
       this.#durable = origin.position.seq;
     }
     this.#next = this.#chunksFrom = this.#inherited = session.seq;
@@ -99,6 +97,8 @@ export class SessionWriter {
   /** True when no retry can help: what is stored is another's, another has changed it, or what is missing was freed. */
   get hopeless(): boolean {
     const { code } = this.#error ?? {};
+    // Who holds the lock of a new session's name has stored another one under it.
+    if (code === 'SESSION_LOCKED') return this.#origin === 'new';
     return code === 'SESSION_COLLISION' || code === 'WRITE_CONFLICT' || code === 'DISPOSED';
   }
 
@@ -154,6 +154,17 @@ export class SessionWriter {
     });
   }
 
+  /** Lets others write to the session, after what is under way. A later write takes the lock again. */
+  release(): Promise<void> {
+    const release = this.#queue.then(async () => {
+      const lock = this.#lock;
+      this.#lock = undefined;
+      await lock?.release();
+    });
+    this.#queue = release.catch(() => undefined);
+    return release;
+  }
+
   disarm(): void {
     this.#context.timers.clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -168,6 +179,7 @@ export class SessionWriter {
 
   async #write(): Promise<void> {
     try {
+      this.#lock ??= await this.#context.backend.lock?.({ id: this.id, cwd: this.#cwd, location: this.#location });
       if (this.#origin === 'adopted') await this.#recognise();
       const to = this.#next;
       if (this.#durable < to) {

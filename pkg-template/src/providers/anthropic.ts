@@ -89,13 +89,17 @@ function write(item: Item, turns: Turn[], model: string, report: Report): void {
     return;
   }
   const content: ContentBlockParam[] = [];
+  // Arguments first: a signature does not outlast a change of them either.
+  const before = report.notices.length;
+  const inputs = new Map(item.parts.flatMap((part) => (part.type === 'call' ? [[part.id, argumentsObject(part.arguments, report, part.path)]] : [])));
+  const changed = item.changed || report.notices.length > before;
   for (const part of item.parts) {
     if (part.type === 'text') {
       content.push({ type: 'text', text: part.text });
     } else if (part.type === 'call') {
-      content.push({ type: 'tool_use', id: part.id, name: part.name, input: argumentsObject(part.arguments, report, part.path) });
+      content.push({ type: 'tool_use', id: part.id, name: part.name, input: inputs.get(part.id) });
     } else {
-      const signed = returnable(part, 'anthropic', model, item.changed, report);
+      const signed = returnable(part, 'anthropic', model, changed, report);
       if (signed) content.push(signed.redacted ? { type: 'redacted_thinking', data: signed.signature } : { type: 'thinking', thinking: part.text, signature: signed.signature });
     }
   }

@@ -72,15 +72,25 @@ export function open(chunks, size) {
 
 export const derive = (session) => session.deriveMessages();
 
-/** A client that patches an array of its own; `undefined` while the package has no such call. */
+/**
+ * What a client needs that patches an array of its own; `undefined` where the package has no such call. It takes less
+ * than the clock can tell, so it is asked `repeats` times from the same cursor.
+ */
 export function changes(session) {
   if (typeof session.changesSince !== 'function') return undefined;
   let { cursor } = session.changesSince();
-  return () => {
-    const change = session.changesSince(cursor);
+  const read = () => {
+    let change;
+    let inserted = 0;
+    for (let i = 0; i < read.repeats; i++) {
+      change = session.changesSince(cursor);
+      inserted += change.inserted.length;
+    }
     ({ cursor } = change);
-    return change;
+    return inserted;
   };
+  read.repeats = 50;
+  return read;
 }
 
 /** Makes the log live in a store, and how to fork it there and give a fork back. */

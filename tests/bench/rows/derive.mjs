@@ -1,5 +1,5 @@
 import { userMessages } from '../inputs.mjs';
-import { clock, collect, keep, since } from '../measure.mjs';
+import { keep, timedEach } from '../measure.mjs';
 import { chosen, compare, contestants, withPi } from './compare.mjs';
 
 /** Derivations in one run: few beside the surface's length, and fewer of what takes milliseconds. */
@@ -34,21 +34,16 @@ const row = (name, work, goal, next, reader, peers = () => contestants) => ({
         const count = times(adapter);
         const items = userMessages(count, 6);
         return {
-          run() {
+          async run() {
             const session = ready(adapter, nodes);
             const payloads = items.map((item, i) => adapter.payload(next(item, (i + 0.5) / count, nodes)));
             const read = reader(adapter, session);
-            let total = 0;
-            collect();
-            for (const payload of payloads) {
-              adapter.append(session, payload);
-              const start = clock();
-              const result = read();
-              total += since(start);
-              keep(result.length ?? result.inserted.length);
-            }
+            const elapsed = await timedEach(count, (call, i) => {
+              adapter.append(session, payloads[i]);
+              call(read);
+            });
             adapter.free(session);
-            return total / count;
+            return elapsed / (read.repeats ?? 1);
           },
         };
       },

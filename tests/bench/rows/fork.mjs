@@ -1,6 +1,6 @@
 import { log } from '../inputs.mjs';
 import { jsonl } from '../lines.mjs';
-import { clock, collect, keep, since } from '../measure.mjs';
+import { timedEach } from '../measure.mjs';
 import { chosen, compare, contestants } from './compare.mjs';
 
 /** Forks in one run of ours; one is too short for the clock. The others copy the log, once a run. */
@@ -21,20 +21,13 @@ export default [
           const { fork, drop, close } = await adapter.forking(chunks, events * 400);
           const forks = adapter.name === 'ours' ? FORKS : 1;
           return {
-            async run() {
-              collect();
-              let total = 0;
-              for (let i = 0; i < forks; i++) {
-                const start = clock();
-                const child = fork();
-                total += since(start);
+            run: () =>
+              timedEach(forks, async (call) => {
+                const child = call(fork);
                 // The original marks the end of the seed with an event of its own.
                 if (child.seq !== events && child.seq !== events + 1) throw new Error(`${adapter.name}: the fork has ${child.seq} events`);
-                keep(child.seq);
                 await drop(child);
-              }
-              return total / forks;
-            },
+              }),
             close,
           };
         },
