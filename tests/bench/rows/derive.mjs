@@ -5,10 +5,10 @@ import { chosen, compare, contestants, withPi } from './compare.mjs';
 /** Derivations in one run: few beside the surface's length, and fewer of what takes milliseconds. */
 const times = (adapter) => (adapter.name === 'ours' || adapter.name === 'peer' ? 100 : 5);
 
-/** A session with `nodes` messages, derived once. */
-function ready(adapter, nodes) {
+/** A session with these messages, derived once. */
+function ready(adapter, payloads) {
   const session = adapter.create();
-  for (const item of userMessages(nodes)) adapter.append(session, adapter.payload(item));
+  for (const payload of payloads) adapter.append(session, payload);
   keep(adapter.derive(session).length);
   return session;
 }
@@ -32,11 +32,11 @@ const row = (name, work, goal, next, reader, peers = () => contestants) => ({
       warmup: options.short ? 2 : 3,
       prepare(adapter, nodes) {
         const count = times(adapter);
-        const items = userMessages(count, 6);
+        const before = userMessages(nodes).map(adapter.payload);
+        const payloads = userMessages(count, 6).map((item, i) => adapter.payload(next(item, (i + 0.5) / count, nodes)));
         return {
           async run() {
-            const session = ready(adapter, nodes);
-            const payloads = items.map((item, i) => adapter.payload(next(item, (i + 0.5) / count, nodes)));
+            const session = ready(adapter, before);
             const read = reader(adapter, session);
             const elapsed = await timedEach(count, (call, i) => {
               adapter.append(session, payloads[i]);
