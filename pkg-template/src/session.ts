@@ -8,6 +8,8 @@
  * - `#length` counts every accepted event; the core may lag behind by the records that wait (see records.ts), which
  *   are log-only and cannot be refused. Whatever reads the core calls `#synced()` first.
  * - Listeners run after the core call has returned, and cannot append to the session that they are told about.
+ *
+ * One file, though a long one: everything here works on the same private state.
  */
 
 import { calling, CoreSession, fromCore } from './core.js';
