@@ -12,7 +12,7 @@ use proptest::sample::Index;
 use serde_json::{Value, json as value};
 
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4000, ..ProptestConfig::default() }
+    ProptestConfig { cases, failure_persistence: None, max_shrink_time: 20_000, ..ProptestConfig::default() }
 }
 
 /// An event as the model keeps it.

@@ -110,6 +110,8 @@ fn one_id_may_stand_for_two_calls() {
     let twice = || Turn::new().calls(&["a", "a"]).called("a");
     let both = ["tool/result a [3]", "tool/result a", "step/end", "turn/end"];
     assert_eq!(twice().closers(), both);
+    let logged = ["tool/result a [3]", "tool/result a [4]", "step/end", "turn/end"];
+    assert_eq!(twice().called("a").closers(), logged);
     assert_eq!(twice().answered("a", append()).closers(), ["tool/result a", "step/end", "turn/end"]);
 }
 

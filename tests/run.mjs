@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { stripVTControlCharacters } from 'node:util';
 import { build } from '../pkg-template/scripts/build.mjs';
-import { Failure, root, run, runMain, runNode, testTools } from '../pkg-template/scripts/tools.mjs';
+import { Failure, newerNode, root, run, runMain, runNode, sqliteAddon, testTools } from '../pkg-template/scripts/tools.mjs';
 
 const STAGES = {
   build: () => built(),
@@ -23,9 +23,12 @@ const STAGES = {
   'wasm-chrome': () => wasmPack('browser', '--headless', '--chrome'),
   'wasm-firefox': () => wasmPack('browser', '--headless', '--firefox'),
   node: () => nodeTests('node', process.env),
+  'node-newer': storageTestsOnNewerNode,
   www: () => built().then(() => runNode('node_modules/vite/bin/vite.js', ['build', 'www'])),
   browser: async () => nodeTests('browser', await tools(), '--test-concurrency=1'),
 };
+
+const TEST_FLAGS = ['--expose-gc', '--enable-source-maps', '--test', '--test-reporter=spec', '--test-timeout=600000'];
 
 // Each stage asks for what it needs, so that it can also run alone.
 const built = once(build);
@@ -144,14 +147,28 @@ function webdriverJson({ PALIMPSEST_CHROMIUM, PALIMPSEST_FIREFOX }) {
   return file;
 }
 
+/** What depends on the version of Node: storage, and the SQLite that only newer ones have. */
+async function storageTestsOnNewerNode() {
+  const program = await newerNode();
+  if (!program) {
+    console.log('Skipped: npm has no newer Node for this system. Install one, and run: node tests/run.mjs --only node');
+    return [];
+  }
+  await compiled();
+  await sqliteAddon(program);
+  const files = ['conformance', 'sqlite', 'two-writers', 'kills'].map((name) => join('target/tests/node', `${name}.test.js`));
+  return tests(run(program, [...TEST_FLAGS, ...files], { env: { ...process.env, PALIMPSEST_STORAGE: 'node:sqlite' } }));
+}
+
 /** Runs tests/DIRECTORY/**: TypeScript from where `compiled` wrote it, plain modules where they stand. */
 async function nodeTests(directory, env, ...flags) {
   await compiled();
+  await sqliteAddon();
   const sources = existsSync(join(root, 'tests', directory)) ? readdirSync(join(root, 'tests', directory), { recursive: true }) : [];
   const files = sources.filter((file) => /\.test\.(ts|mjs|js)$/.test(file)).sort();
   if (files.length === 0) throw new Failure(`tests/${directory} has no test file`);
   const paths = files.map((file) => (file.endsWith('.ts') ? join('target/tests', directory, file.replace(/ts$/, 'js')) : join('tests', directory, file)));
-  return tests(run(process.execPath, ['--expose-gc', '--enable-source-maps', '--test', '--test-reporter=spec', '--test-timeout=600000', ...flags, ...paths], { env }));
+  return tests(run(process.execPath, [...TEST_FLAGS, ...flags, ...paths], { env }));
 }
 
 /** The results of a test run, which must have run something. */

@@ -4,7 +4,7 @@
 // that need it, so that the settings of a tool's own build never reach the project's build.
 // Only node: builtins may be imported: these scripts run before node_modules exists.
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -22,6 +22,8 @@ const WASM_BINDGEN = {
 };
 const WASM_PACK = { name: 'wasm-pack', version: '0.15.1', crate: 'wasm-pack', bins: ['wasm-pack'], flags: [] };
 const GECKODRIVER = { name: 'geckodriver', version: '0.37.1', crate: 'geckodriver', bins: ['geckodriver'], flags: [] };
+// The next LTS line, with an SQLite of its own.
+const NEWER_NODE = '24.22.3';
 // Older releases (such as Debian's 108) exit 0 and write a module that breaks when it starts.
 const WASM_OPT_VERSION = '132';
 
@@ -80,9 +82,14 @@ export function runNode(script, args, options) {
 
 /** Runs npm, under this Node where its entry file can be found. */
 export function npm(args, options) {
-  const bundled = [process.env.npm_execpath, join(dirname(process.execPath), 'node_modules/npm/bin/npm-cli.js')];
-  const cli = bundled.find((file) => file?.endsWith('npm-cli.js') && existsSync(file));
+  const cli = npmCli();
   return cli ? run(process.execPath, [cli, ...args], options) : run('npm', args, options);
+}
+
+function npmCli() {
+  const bin = dirname(process.execPath);
+  const bundled = [process.env.npm_execpath, join(bin, 'node_modules/npm/bin/npm-cli.js'), join(bin, '../lib/node_modules/npm/bin/npm-cli.js')];
+  return bundled.find((file) => file?.endsWith('npm-cli.js') && existsSync(file));
 }
 
 /** What the commands of the build need on their PATH, installed where missing. */
@@ -103,6 +110,59 @@ export async function testTools() {
   env.GECKODRIVER ??= which('geckodriver', env);
   mustBeProgram('GECKODRIVER', env.GECKODRIVER);
   return { ...env, ...(await browsers()) };
+}
+
+/**
+ * Builds the native part of better-sqlite3 for a Node, since no package may run an install script here. It is kept
+ * beside the other tools, and lies where its loader looks for the part of each Node by itself.
+ */
+export async function sqliteAddon(node = process.execPath) {
+  const home = join(root, 'node_modules/better-sqlite3');
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
+  const name = `node-v${capture(node, ['-p', 'process.versions.modules'])}-${process.platform}-${process.arch}`;
+  const built = join(toolsCache(), `better-sqlite3-${version}`, name, 'better_sqlite3.node');
+  if (!existsSync(built)) await buildSqlite(node, home, built);
+  const place = join(home, 'lib/binding', name);
+  mkdirSync(place, { recursive: true });
+  copyFileSync(built, join(place, 'better_sqlite3.node'));
+}
+
+async function buildSqlite(node, source, built) {
+  console.log(`Building better-sqlite3 for Node ${capture(node, ['--version'])} (once, about half a minute)`);
+  const gyp = join(dirname(npmCli() ?? ''), '../node_modules/node-gyp/bin/node-gyp.js');
+  const hint = 'It needs the node-gyp of npm, Python 3, make and a C++ compiler.';
+  if (!existsSync(gyp)) throw new Failure('The npm of this Node was not found', { hint });
+  const work = join(toolsCache(), `build-sqlite-${process.pid}`);
+  try {
+    cpSync(source, work, { recursive: true, dereference: true });
+    // Headers beside the program need no download.
+    const headers = join(dirname(node), '..');
+    const flags = existsSync(join(headers, 'include/node/node.h')) ? [`--nodedir=${headers}`] : [];
+    // For tests alone: little optimisation takes a tenth of the time.
+    const env = { ...process.env, CFLAGS: '-O1', CXXFLAGS: '-O1' };
+    await run(node, [gyp, 'rebuild', '--release', ...flags], { cwd: work, env, quiet: true, hint });
+    mkdirSync(dirname(built), { recursive: true });
+    // Moved in whole, for others who run at the same time.
+    renameSync(join(work, 'build/Release/better_sqlite3.node'), built);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** The program of a newer Node, installed where missing; undefined where npm has none for this system. */
+export async function newerNode() {
+  const name = `node-${{ win32: 'win' }[process.platform] ?? process.platform}-${process.arch}`;
+  const home = join(toolsCache(), `node-${NEWER_NODE}`);
+  const program = join(home, 'node_modules', name, 'bin', WINDOWS ? 'node.exe' : 'node');
+  if (!isProgram(program)) {
+    if (!['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win-x64'].includes(name.slice(5))) return undefined;
+    console.log(`Installing Node ${NEWER_NODE} into ${home} (once)`);
+    mkdirSync(home, { recursive: true });
+    // Apart from the project: its bin directory would put this Node before the others.
+    await npm(['install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', `${name}@${NEWER_NODE}`], { cwd: home, quiet: true });
+  }
+  mustBeProgram(`Node ${NEWER_NODE}`, program);
+  return program;
 }
 
 export function which(name, env = process.env) {
@@ -141,9 +201,14 @@ async function rustup(args) {
   await attempt().catch(attempt);
 }
 
+/** Where tools are kept from one run to the next. */
+function toolsCache() {
+  return join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'palimpsest-tools');
+}
+
 /** The directories that hold `tools` in exactly their versions, for those that PATH does not have. */
 async function cargoTools(tools) {
-  const cache = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'palimpsest-tools');
+  const cache = toolsCache();
   const build = join(cache, 'build');
   const dirs = [];
   for (const tool of tools) {

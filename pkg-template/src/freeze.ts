@@ -14,8 +14,7 @@ function freezeWithin(value: object, depth: number): void {
   if (depth >= DEEP) {
     freezeDeep(value);
   } else if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const child: unknown = value[i];
+    for (const child of value as unknown[]) {
       if (typeof child === 'object' && child !== null) freezeWithin(child, depth + 1);
     }
   } else {

@@ -204,9 +204,10 @@ export class Session {
     if (this.#notifying) throw this.#refusal('REENTRANT_APPEND', 'a listener appends to the session whose event it is being told about; append after it has returned (queueMicrotask)');
     if (typeof type !== 'string' || (type as string) === '') throw this.#refusal('INVALID_TYPE', 'the event type must be a non-empty string');
     this.#live();
-    const seq = this.#length;
     const kind = KINDS.get(type) ?? 0;
-    const fields = freezeIntent(intent[0], this.id, seq);
+    // Read before the seq is taken: a getter in it may append as well.
+    const fields = freezeIntent(intent[0], this.id, this.#length);
+    const seq = this.#length;
     const time = Math.max(0, Math.trunc(Date.now()));
     // Whatever the core may refuse crosses at once and alone: nothing that waits can be refused with it.
     const checked = (kind !== 0 && kind !== KindNumber.chunk) || fields !== undefined || this.#guards.size > 0;

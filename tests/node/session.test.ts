@@ -65,6 +65,7 @@ describe('append', () => {
     ['a replace without sources', 'INVALID_SOURCES', 'user/message', message, { surfaceOp: replace(0, 0) }],
     ['content that is no list', 'INVALID_PAYLOAD', 'user/message', { content: 'text', source: user }, { surfaceOp: 'append' }],
     ['a payload that is no object', 'INVALID_PAYLOAD', 'assistant/message', [], { surfaceOp: 'append' }],
+    ['content that holds no block', 'INVALID_PAYLOAD', 'user/message', { content: [null], source: user }, { surfaceOp: 'append' }],
     ['a result without its call id', 'INVALID_PAYLOAD', 'tool/result', { content: [] }, { surfaceOp: 'append' }],
     ['context without a source kind', 'INVALID_PAYLOAD', 'context/message', { content: [], source: {} }, { surfaceOp: 'append' }],
     ['an empty type', 'INVALID_TYPE', '', {}, undefined],
@@ -101,6 +102,22 @@ describe('append', () => {
     assert.deepEqual(Object.keys(event), ['type', 'seq', 'time', 'data', 'sourceEventSeqs', 'surfaceOp']);
     assert.deepEqual(Object.keys(session.events.at(-1) as object), ['type', 'seq', 'time', 'data', 'sourceEventSeqs', 'surfaceOp']);
     assert.equal(JSON.stringify(event), JSON.stringify(JSON.parse(new TextDecoder().decode(session.jsonl(1)))));
+  });
+
+  it('reads the intent before it takes a seq: a getter in it that appends comes first', () => {
+    const session = new Session('s');
+    say(session, 'zero');
+    const event = appendLoosely(session, 'user/message', { content: text('x'), source: user }, {
+      surfaceOp: 'append',
+      get sourceEventSeqs() {
+        appendLoosely(session, 'x/inner', {});
+        return [0];
+      },
+    });
+    assert.equal(event.seq, 2);
+    assert.equal(session.seq, 3);
+    assert.deepEqual(session.events.map(({ type }) => type), ['user/message', 'x/inner', 'user/message']);
+    assert.deepEqual(reload(session).events.map(({ seq }) => seq), [0, 1, 2]);
   });
 
   it('does not let sessions mix, whatever waits in either', () => {

@@ -9,7 +9,7 @@ import { extname, join, normalize, sep } from 'node:path';
 import process from 'node:process';
 import { pipeline } from 'node:stream/promises';
 import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import type { Browser as FirefoxBrowser } from 'puppeteer-core';
 
@@ -42,9 +42,14 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: browserFrom('PALIMPSEST_CHROMIUM'), args: CHROMIUM_FLAGS });
 }
 
+/** Chromium with its data in a folder: what `launchChromium` stores is kept in memory alone. */
+export function launchChromiumIn(folder: string): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(folder, { executablePath: browserFrom('PALIMPSEST_CHROMIUM'), args: CHROMIUM_FLAGS });
+}
+
 /** Playwright drives only its own Firefox; Puppeteer drives the one that is installed. */
-export function launchFirefox(): Promise<FirefoxBrowser> {
-  return puppeteer.launch({ browser: 'firefox', executablePath: browserFrom('PALIMPSEST_FIREFOX'), headless: true });
+export function launchFirefox(extraPrefsFirefox: Readonly<Record<string, unknown>> = {}): Promise<FirefoxBrowser> {
+  return puppeteer.launch({ browser: 'firefox', executablePath: browserFrom('PALIMPSEST_FIREFOX'), headless: true, extraPrefsFirefox });
 }
 
 function browserFrom(variable: string): string {

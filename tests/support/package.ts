@@ -1,6 +1,6 @@
 // The packed package, installed as a user would have it.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -12,11 +12,17 @@ export const PKG = join(process.cwd(), 'pkg');
 export interface Packed {
   readonly tarball: string;
   readonly files: readonly string[];
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 /** `npm pack` of pkg/, into a folder of its own so that concurrent test files do not share a tarball. */
 export async function pack(destination: string): Promise<Packed> {
-  const output = await npm(['pack', '--json', '--pack-destination', destination], PKG);
+  const { dependencies = {} } = JSON.parse(await readFile(join(PKG, 'package.json'), 'utf8')) as { dependencies?: Record<string, string> };
+  return { ...(await packTarball(PKG, destination)), dependencies };
+}
+
+async function packTarball(folder: string, destination: string): Promise<Pick<Packed, 'tarball' | 'files'>> {
+  const output = await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', destination], folder);
   const [{ filename, files }] = JSON.parse(output) as [{ filename: string; files: { path: string }[] }];
   return { tarball: join(destination, filename), files: files.map(({ path }) => path).sort() };
 }
@@ -29,7 +35,7 @@ export interface Project extends AsyncDisposable {
   node(...args: string[]): Promise<string>;
 }
 
-/** A project outside of this repository, with nothing installed but the tarball. */
+/** A project outside of this repository, with nothing installed but the tarball and what it depends on. */
 export async function createProject(): Promise<Project> {
   const root = await mkdtemp(join(tmpdir(), 'palimpsest-'));
   const write = async (files: Readonly<Record<string, string>>): Promise<void> => {
@@ -40,7 +46,9 @@ export async function createProject(): Promise<Project> {
   };
   await write({ 'package.json': JSON.stringify({ name: 'app', private: true, type: 'module' }) });
   const packed = await pack(root);
-  await npm(['install', '--offline', '--no-audit', '--no-fund', packed.tarball], root);
+  // Packed from where it is installed, since npm's cache may not have it.
+  const dependencies = Object.keys(packed.dependencies).map((name) => packTarball(join(process.cwd(), 'node_modules', name), root));
+  await npm(['install', '--offline', '--no-audit', '--no-fund', packed.tarball, ...(await Promise.all(dependencies)).map(({ tarball }) => tarball)], root);
   return {
     root,
     packed,

@@ -1,9 +1,6 @@
-/** Node: the core is there as soon as the import is, read from the file beside this one. */
+/** Node: the core is there as soon as the import is. */
 
-import { readFileSync } from 'node:fs';
-import { startSync } from '../core.js';
-
-startSync(readFileSync(new URL('../wasm/palimpsest_bg.wasm', import.meta.url)));
+import './start-node.js';
 
 export * from '../index.js';
 

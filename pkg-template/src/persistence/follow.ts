@@ -103,7 +103,7 @@ class Tail {
   async next(): Promise<{ readonly events: SessionEvent[]; readonly more: boolean }> {
     const events: SessionEvent[] = [];
     const start = this.#position.bytes;
-    let broken: unknown;
+    let broken: PalimpsestError | undefined;
     try {
       for await (const { line, end } of lines(await this.#chunks(), start)) {
         // A record that is no JSON may be torn, which only the last one can be.
@@ -133,12 +133,13 @@ class Tail {
   #take(line: Uint8Array, end: number, events: SessionEvent[]): void {
     const text = this.#decoder.decode(line).trim();
     if (text !== '') {
-      const record = parseFrozen<SessionEvent>(text);
+      const record = parseFrozen<Partial<SessionEvent> | null>(text);
       const { seq } = this.#position;
       // The header has none. Without tails a log is read from its beginning each time.
-      const isOld = record.seq === undefined || record.seq < seq;
-      if (!isOld && record.seq !== seq) throw conflict(this.#id, this.#location, `event ${seq} is followed by ${record.seq}`);
-      if (!isOld) events.push(record);
+      const found = record?.seq ?? -1;
+      const isOld = found < seq;
+      if (found > seq) throw conflict(this.#id, this.#location, `event ${found} stands where ${seq} should`);
+      if (!isOld) events.push(record as SessionEvent);
       this.#position = { seq: isOld ? seq : seq + 1, bytes: Math.max(end, this.#position.bytes), torn: 0 };
     }
   }

@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
+import type { SessionId } from '../events.js';
 import type { EventBatch, StoredPosition } from './backend.js';
 import { NEWLINE, beginsWith } from './bytes.js';
 import { collision, conflict } from './faults.js';
@@ -202,8 +203,7 @@ export class LogFiles {
 
   /** Appends where the position says; resolves once the bytes are durable. */
   async append(path: string, batch: EventBatch, { seq, bytes, torn }: StoredPosition): Promise<StoredPosition> {
-    const file = await this.#fs.open(path, 'r+');
-    let written = 0;
+    const file = await this.#openLog(path, batch.id);
     let begun = false;
     try {
       const { size } = await file.stat();
@@ -213,14 +213,23 @@ export class LogFiles {
         await file.truncate(bytes);
       }
       begun = true;
-      written = await write(file, bytes, batch.lines);
+      const written = await write(file, bytes, batch.lines);
       await file.sync();
       begun = false;
+      return { seq: seq + batch.count, bytes: bytes + written, torn: 0 };
     } finally {
       await close(file);
       if (begun) await this.#cutBack(path, bytes);
     }
-    return { seq: seq + batch.count, bytes: bytes + written, torn: 0 };
+  }
+
+  async #openLog(path: string, id: SessionId): Promise<JsonlFile> {
+    try {
+      return await this.#fs.open(path, 'r+');
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      throw conflict(id, path, 'which is there no more');
+    }
   }
 
   /**

@@ -168,8 +168,8 @@ class JsonlBackend implements StorageBackend {
         yield { location: path, error };
         continue;
       }
-      // A name with a leading dot is a file that was being made.
-      const logs = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.')).sort();
+      // Files that are being made, and locks, have other endings.
+      const logs = names.filter((name) => name.endsWith(SUFFIX)).sort();
       for (let at = 0; at < logs.length; at += OPEN_FILES) {
         yield* await Promise.all(logs.slice(at, at + OPEN_FILES).map((name) => this.#head(join(path, name))));
       }

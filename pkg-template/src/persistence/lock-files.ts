@@ -8,6 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { clearInterval, setInterval } from 'node:timers';
 import type { SessionId } from '../events.js';
 import type { SessionLock } from './backend.js';
 import { locked } from './faults.js';
@@ -147,7 +148,7 @@ export class LockFiles {
     this.#heartbeat = setInterval(() => {
       this.#signal(presence).catch(() => undefined);
     }, HEARTBEAT);
-    this.#heartbeat.unref?.();
+    this.#heartbeat.unref();
     return presence;
   }
 

@@ -2,15 +2,14 @@
 
 import type { SessionId } from '../events.js';
 import type { EventBatch, LogName, SessionLock, StorageBackend, StoredHeader, StoredLog, StoredPosition, StoredQuery } from './backend.js';
+import { beginsWith } from './bytes.js';
 import { ambiguous, collision, conflict, locked } from './faults.js';
 
 interface Stored {
   readonly id: SessionId;
   readonly cwd: string | undefined;
-  readonly header: Uint8Array;
-  readonly chunks: Uint8Array[];
-  seq: number;
-  bytes: number;
+  /** The header line, then those of the events. */
+  chunks: Uint8Array[];
 }
 
 /** Storage that lives as long as the object. Stores that are given the same object see the same sessions. */
@@ -27,37 +26,36 @@ class MemoryBackend implements StorageBackend {
   async loadStored({ id, cwd }: StoredQuery): Promise<StoredLog | undefined> {
     const found = [...this.#logs.values()].filter((log) => log.id === id && (cwd === undefined || log.cwd === (cwd ?? undefined)));
     if (found.length > 1) throw ambiguous(id, found.map(locationOf));
-    return found[0] && { location: locationOf(found[0]), chunks: [found[0].header, ...found[0].chunks] };
+    return found[0] && { location: locationOf(found[0]), chunks: found[0].chunks.slice() };
   }
 
-  async appendBatch({ id, cwd, position, header, count, lines }: EventBatch): Promise<StoredPosition> {
-    const key = keyOf(id, cwd);
+  async appendBatch(batch: EventBatch): Promise<StoredPosition> {
+    const { id, cwd, position, header, count, lines } = batch;
+    const location = locationOf(batch);
     // Made on the way, and they may fail: all of them before anything is changed.
     const chunks = Array.from(lines, (chunk) => chunk.slice());
-    let log = this.#logs.get(key);
-    if (!position) {
-      if (log) throw collision(id, locationOf(log));
-      log = { id, cwd, header: header.slice(), chunks: [], seq: 0, bytes: header.length };
-      this.#logs.set(key, log);
-    } else if (log?.seq !== position.seq) {
-      throw conflict(id, `memory:${id}`, `it holds ${log?.seq ?? 0} events, not ${position.seq}`);
-    }
-    for (const chunk of chunks) {
-      log.chunks.push(chunk);
-      log.bytes += chunk.length;
-    }
-    log.seq += count;
+    const log = this.#logs.get(location);
+    const known = log && (await endOf(log, batch, chunks));
+    if (!position && log && known === undefined) throw collision(id, location);
+    if (position && known === undefined) throw conflict(id, location, `it does not end after ${position.seq} events`);
+    const all = [...(known ?? [header.slice()]), ...chunks];
+    this.#logs.set(location, { id, cwd, chunks: all });
     for (const changed of this.#watchers) changed();
-    return { seq: log.seq, bytes: log.bytes, torn: 0 };
+    return { seq: (position?.seq ?? 0) + count, bytes: lengthOf(all), torn: 0 };
   }
 
   commitRepair(batch: EventBatch): Promise<StoredPosition> {
     return this.appendBatch(batch);
   }
 
-  async lock({ id, cwd, location = locationOf({ id, cwd }) }: LogName): Promise<SessionLock> {
+  async *list(): AsyncGenerator<StoredHeader> {
+    for (const log of this.#logs.values()) yield { location: locationOf(log), head: log.chunks[0] ?? new Uint8Array(0) };
+  }
+
+  async lock(log: LogName): Promise<SessionLock> {
+    const location = log.location ?? locationOf(log);
     const since = this.#locks.get(location);
-    if (since !== undefined) throw locked(id, { since }, location);
+    if (since !== undefined) throw locked(log.id, { since }, location);
     this.#locks.set(location, Date.now());
     return {
       release: async () => {
@@ -74,20 +72,42 @@ class MemoryBackend implements StorageBackend {
     return () => void this.#watchers.delete(own);
   }
 
-  async delete({ id, cwd }: LogName): Promise<void> {
-    this.#logs.delete(keyOf(id, cwd));
+  async delete({ location }: LogName & { readonly location: string }): Promise<void> {
+    this.#logs.delete(location);
     for (const changed of this.#watchers) changed();
-  }
-
-  async *list(): AsyncGenerator<StoredHeader> {
-    for (const log of this.#logs.values()) yield { location: locationOf(log), head: log.header };
   }
 }
 
-function keyOf(id: SessionId, cwd: string | undefined): string {
-  return JSON.stringify([cwd ?? null, id]);
+/** The log up to where a batch goes on; undefined when it holds what is not the batch's. */
+async function endOf({ chunks }: Stored, { position, header, retry }: EventBatch, lines: readonly Uint8Array[]): Promise<Uint8Array[] | undefined> {
+  const { bytes, torn } = position ?? { bytes: 0, torn: 0 };
+  const rest = lengthOf(chunks) - bytes;
+  if (position && rest === 0) return chunks;
+  if (rest < 0) return undefined;
+  const [kept, behind] = split(chunks, bytes);
+  // A torn record that the reader saw, or what an attempt has left that was said to have failed.
+  const isTorn = position !== undefined && rest === torn;
+  const isOwn = isTorn || (retry && (await beginsWith(position ? lines : [header, ...lines], behind)));
+  if (!isOwn) return undefined;
+  return position ? kept : [header.slice()];
+}
+
+function split(chunks: readonly Uint8Array[], at: number): [Uint8Array[], Uint8Array[]] {
+  const parts: [Uint8Array[], Uint8Array[]] = [[], []];
+  let start = 0;
+  for (const chunk of chunks) {
+    const cut = Math.min(Math.max(at - start, 0), chunk.length);
+    if (cut > 0) parts[0].push(chunk.subarray(0, cut));
+    if (cut < chunk.length) parts[1].push(chunk.subarray(cut));
+    start += chunk.length;
+  }
+  return parts;
+}
+
+function lengthOf(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0);
 }
 
 function locationOf({ id, cwd }: Pick<Stored, 'id' | 'cwd'> | LogName): string {
-  return cwd === undefined ? `memory:${id}` : `memory:${cwd}:${id}`;
+  return cwd === undefined ? `memory:${JSON.stringify(id)}` : `memory:${JSON.stringify(cwd)}:${JSON.stringify(id)}`;
 }

@@ -1,0 +1,161 @@
+/** One connection to a database file: opened when it is needed, given up when it cannot be trusted, opened again. */
+
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SqlDatabase, SqlDriver, SqlStatement, SqlValue } from './sqlite-driver.js';
+import { checkDatabase, checkFile, checkOpen, makeTables } from './sqlite-layout.js';
+
+/** How SQLite keeps its journal. */
+export type JournalMode = 'wal' | 'delete' | 'truncate' | 'persist';
+
+export interface ConnectionOptions {
+  readonly file: string;
+  readonly driver: SqlDriver;
+  readonly journalMode: JournalMode;
+  readonly busyTimeout: number;
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #isFile: boolean;
+  #database: SqlDatabase | undefined;
+  #hasTables = false;
+  readonly #statements = new Map<string, SqlStatement>();
+
+  constructor(options: ConnectionOptions) {
+    // Before anything else that may have to wait for another process.
+    const driver: SqlDriver = (file, access) => {
+      const database = options.driver(file, access);
+      database.exec(`PRAGMA busy_timeout = ${options.busyTimeout}`);
+      return database;
+    };
+    this.#options = { ...options, driver };
+    this.#isFile = options.file !== ':memory:';
+    if (this.#isFile) checkFile(options.file);
+  }
+
+  /** Runs `task` unless nothing is stored yet. */
+  read<T>(task: () => T): T | undefined {
+    if (!this.#database && (!this.#isFile || !checkFile(this.#options.file))) return undefined;
+    return this.#trying(() => {
+      const database = this.#open();
+      this.#hasTables ||= checkOpen(database, this.#options.file);
+      return this.#hasTables ? task() : undefined;
+    });
+  }
+
+  /** Runs `task` in a transaction that is durable when it returns. What it throws undoes everything. */
+  write<T>(task: () => T): T {
+    return this.#trying(() => {
+      const database = this.#open();
+      if (!this.#hasTables) makeTables(database, this.#options.file);
+      this.#hasTables = true;
+      this.prepared('BEGIN IMMEDIATE').run();
+      try {
+        const result = task();
+        this.prepared('COMMIT').run();
+        return result;
+      } catch (error) {
+        this.#rollBack();
+        throw error;
+      }
+    });
+  }
+
+  get(sql: string, ...values: SqlValue[]): unknown {
+    return this.prepared(sql).get(...values) ?? undefined;
+  }
+
+  all(sql: string, ...values: SqlValue[]): unknown[] {
+    return this.prepared(sql).all(...values);
+  }
+
+  run(sql: string, ...values: SqlValue[]): void {
+    this.prepared(sql).run(...values);
+  }
+
+  prepared(sql: string): SqlStatement {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#open().prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  close(): void {
+    const database = this.#database;
+    this.#forget();
+    database?.close();
+  }
+
+  #open(): SqlDatabase {
+    if (this.#database) return this.#database;
+    const { file, driver } = this.#options;
+    if (this.#isFile) {
+      mkdirSync(dirname(file), { recursive: true });
+      checkDatabase(driver, file);
+    }
+    const database = driver(file, { readonly: false });
+    try {
+      this.#hasTables = checkOpen(database, file);
+      database.exec('PRAGMA foreign_keys = ON');
+      // A commit returns when the disk has it; on a Mac only so.
+      database.exec('PRAGMA synchronous = FULL');
+      database.exec('PRAGMA fullfsync = ON');
+      this.#chooseJournal(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.#database = database;
+    return database;
+  }
+
+  /** Every mode is as durable as the others: where another process keeps the file busy, the one it has will do. */
+  #chooseJournal(database: SqlDatabase): void {
+    const { journalMode } = this.#options;
+    const current = database.prepare('PRAGMA journal_mode').get() as { journal_mode: string };
+    if (current.journal_mode === journalMode || !this.#isFile) return;
+    try {
+      database.exec(`PRAGMA journal_mode = ${journalMode}`);
+    } catch (error) {
+      if (!/locked|busy|readonly/i.test(String(error))) throw error;
+    }
+  }
+
+  /** A connection that cannot even undo is given up; the next call opens another. */
+  #rollBack(): void {
+    try {
+      this.prepared('ROLLBACK').run();
+    } catch {
+      this.#giveUp();
+    }
+  }
+
+  #trying<T>(task: () => T): T {
+    try {
+      return task();
+    } catch (error) {
+      // After an error of the disk nothing that the connection remembers can be trusted.
+      if (/IOERR|CORRUPT|NOTADB|disk I\/O|not open/i.test(`${String((error as { code?: unknown }).code)} ${String(error)}`)) this.#giveUp();
+      throw error;
+    }
+  }
+
+  #giveUp(): void {
+    // A database in memory has nothing to come back to.
+    if (!this.#isFile) return;
+    try {
+      this.close();
+    } catch {
+      // Gone as it is.
+    }
+  }
+
+  #forget(): void {
+    this.#statements.clear();
+    this.#database = undefined;
+    this.#hasTables = false;
+  }
+}
