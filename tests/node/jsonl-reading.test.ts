@@ -103,10 +103,19 @@ suite('jsonl: listing', () => {
     say(store.create('a', { meta: { cwd } }), 'hi');
     await adapter.close();
     const directory = dirname((await tree(root))[0] ?? '');
-    for (const name of ['.half-made.tmp', '.x.jsonl', 'notes.txt']) await writeFile(join(root, directory, name), 'x');
+    for (const name of ['.half-made.tmp', 'notes.txt']) await writeFile(join(root, directory, name), 'x');
     await mkdir(join(root, 'elsewhere'));
     await writeFile(join(root, 'elsewhere/b.jsonl'), 'x');
     const { sessions, broken } = await open(root).adapter.list();
     assert.deepEqual([sessions.map((header) => header.cwd), broken], [[cwd], []]);
+  });
+
+  test('lists sessions whose id starts with a dot', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    for (const id of ['.hidden', '../x', '...']) say(store.create(id), 'hi');
+    await adapter.close();
+    const { sessions, broken } = await open(root).adapter.list();
+    assert.deepEqual([sessions.map(({ id }) => id).sort(), broken], [['...', '../x', '.hidden'], []]);
   });
 });

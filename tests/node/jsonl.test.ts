@@ -180,9 +180,9 @@ suite('jsonl: writing', () => {
   test('a name that was given before the failure keeps its log, without hard links as well', async (context) => {
     for (const link of ['link', 'rename']) {
       const root = await temporary(context);
-      const fs = new WatchedFs(async ({ name, run }) => {
+      const fs = new WatchedFs(async ({ name, path, run }) => {
         if (link === 'rename' && name === 'link') throw systemError('EPERM');
-        await (name === link ? run().then(() => Promise.reject(systemError('EIO'))) : undefined);
+        await (name === link && path.endsWith('.jsonl') ? run().then(() => Promise.reject(systemError('EIO'))) : undefined);
         return run();
       });
       const { store } = open(root, fs);

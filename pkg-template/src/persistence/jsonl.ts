@@ -122,7 +122,7 @@ class JsonlBackend implements StorageBackend {
   async lock(log: LogName): Promise<SessionLock | undefined> {
     const path = this.#pathOf(log);
     try {
-      return await this.#locks.take(log.id, relative(this.#root, path), path);
+      return await this.#gate.run(() => this.#locks.take(log.id, relative(this.#root, path), path));
     } catch (error) {
       throw storageError(error, log.id, path);
     }

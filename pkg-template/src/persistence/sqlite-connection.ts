@@ -44,13 +44,33 @@ export class Connection {
     });
   }
 
-  /** Runs `task` in a transaction that is durable when it returns. What it throws undoes everything. */
-  write<T>(task: () => T): T {
+  /**
+   * Runs `task` in a transaction that is durable when it returns. What it throws undoes everything. While another process
+   * writes, this one does other things, and comes back at random: SQLite's own waiting would stop the whole program, and
+   * lets those who have come last go first.
+   */
+  async write<T>(task: () => T): Promise<T> {
+    for (const end = Date.now() + this.#options.busyTimeout; ; ) {
+      try {
+        return this.#transaction(task);
+      } catch (error) {
+        if (!isBusy(error) || Date.now() >= end) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 15));
+    }
+  }
+
+  #transaction<T>(task: () => T): T {
     return this.#trying(() => {
       const database = this.#open();
-      if (!this.#hasTables) makeTables(database, this.#options.file);
-      this.#hasTables = true;
-      this.prepared('BEGIN IMMEDIATE').run();
+      this.get('PRAGMA busy_timeout = 5');
+      try {
+        if (!this.#hasTables) makeTables(database, this.#options.file);
+        this.#hasTables = true;
+        this.prepared('BEGIN IMMEDIATE').run();
+      } finally {
+        this.get(`PRAGMA busy_timeout = ${this.#options.busyTimeout}`);
+      }
       try {
         const result = task();
         this.prepared('COMMIT').run();
@@ -120,7 +140,7 @@ export class Connection {
     try {
       database.exec(`PRAGMA journal_mode = ${journalMode}`);
     } catch (error) {
-      if (!/locked|busy|readonly/i.test(String(error))) throw error;
+      if (!isBusy(error) && !/readonly/i.test(String(error))) throw error;
     }
   }
 
@@ -158,4 +178,9 @@ export class Connection {
     this.#database = undefined;
     this.#hasTables = false;
   }
+}
+
+/** True when another connection has what is wanted. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && /database (table )?is locked|SQLITE_BUSY/.test(`${String((error as { code?: unknown }).code)} ${error.message}`);
 }

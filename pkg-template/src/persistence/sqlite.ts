@@ -40,7 +40,7 @@ export interface SqliteOptions {
   readonly driver?: SqlDriverName | SqlDriver | undefined;
   /** `wal` when absent. Choose `delete` for a file system that cannot share memory between processes. */
   readonly journalMode?: JournalMode | undefined;
-  /** Milliseconds to wait while another process writes; 5000 when absent. */
+  /** Milliseconds to wait while other processes write; 10,000 when absent. The program goes on meanwhile. */
   readonly busyTimeout?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ class SqliteBackend implements StorageBackend {
   readonly #locks: LockFiles | undefined;
   readonly #watchers = new Set<() => void>();
 
-  constructor({ file, driver, journalMode = 'wal', busyTimeout = 5000 }: SqliteOptions) {
+  constructor({ file, driver, journalMode = 'wal', busyTimeout = 10_000 }: SqliteOptions) {
     const isFile = file !== ':memory:';
     // Fixed now: the process may change its directory later.
     this.#file = isFile ? resolve(file) : file;
@@ -171,7 +171,7 @@ class SqliteBackend implements StorageBackend {
   }
 
   async appendBatch(batch: EventBatch): Promise<StoredPosition> {
-    const seq = this.#write(batch.id, () => this.#append(batch));
+    const seq = await this.#write(batch.id, () => this.#append(batch));
     return { seq, bytes: 0, torn: 0 };
   }
 
@@ -180,7 +180,7 @@ class SqliteBackend implements StorageBackend {
   }
 
   async fork({ source, sourceId, boundary, id, cwd, header }: StoredFork): Promise<void> {
-    this.#write(id, () => {
+    await this.#write(id, () => {
       const parent = this.#session(this.#keyIn(source));
       if (!parent) throw new PalimpsestError('SESSION_NOT_FOUND', `${source} is no more`, { session: sourceId, path: source });
       const next = this.#next(parent);
@@ -198,7 +198,7 @@ class SqliteBackend implements StorageBackend {
   }
 
   async delete({ id, location }: LogName & { readonly location: string }): Promise<void> {
-    this.#write(id, () => {
+    await this.#write(id, () => {
       const row = this.#session(this.#keyIn(location));
       if (!row) return;
       this.#bequeath(row);
@@ -212,10 +212,10 @@ class SqliteBackend implements StorageBackend {
     await this.#locks?.close();
   }
 
-  #write<T>(id: SessionId, task: () => T): T {
+  async #write<T>(id: SessionId, task: () => T): Promise<T> {
     let result;
     try {
-      result = this.#sql.write(task);
+      result = await this.#sql.write(task);
     } catch (error) {
       throw storageError(error, id, this.#file);
     }
