@@ -31,8 +31,7 @@ export const LAST_SURFACE_KIND = 5;
 export const KindNumber = { toolResult: 3, contextMessage: 4, steeringMessage: 5, turnEnd: 7, requestHeader: 11, requestHeaderDelta: 12, chunk: 13 } as const;
 
 /**
- * Checks that a surface event can be projected to a message: the rule of `check_payload` in `src/event.rs`, and that its
- * content holds blocks, since every later request would fail on anything else.
+ * Checks that a surface event can be projected to a message; the same rule as `check_payload` in `src/event.rs`.
  * @throws PalimpsestError `INVALID_PAYLOAD`
  */
 export function checkPayload(kind: number, data: unknown, type: string): void {
@@ -42,8 +41,6 @@ export function checkPayload(kind: number, data: unknown, type: string): void {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return refuse('data', 'the payload must be an object');
   const { content, callId, source } = data as { content?: unknown; callId?: unknown; source?: { kind?: unknown } | null };
   if (!Array.isArray(content)) return refuse('data.content', 'content must be an array of blocks');
-  const bad = content.findIndex((block: unknown) => typeof block !== 'object' || block === null || typeof (block as { type?: unknown }).type !== 'string');
-  if (bad >= 0) return refuse(`data.content[${bad}]`, 'a block must be an object with a type');
   if (kind === KindNumber.toolResult && typeof callId !== 'string') return refuse('data.callId', 'callId must be a string');
   if ((kind === KindNumber.contextMessage || kind === KindNumber.steeringMessage) && typeof source?.kind !== 'string') {
     return refuse('data.source.kind', 'source.kind must be a string');

@@ -65,7 +65,6 @@ describe('append', () => {
     ['a replace without sources', 'INVALID_SOURCES', 'user/message', message, { surfaceOp: replace(0, 0) }],
     ['content that is no list', 'INVALID_PAYLOAD', 'user/message', { content: 'text', source: user }, { surfaceOp: 'append' }],
     ['a payload that is no object', 'INVALID_PAYLOAD', 'assistant/message', [], { surfaceOp: 'append' }],
-    ['content that holds no block', 'INVALID_PAYLOAD', 'user/message', { content: [null], source: user }, { surfaceOp: 'append' }],
     ['a result without its call id', 'INVALID_PAYLOAD', 'tool/result', { content: [] }, { surfaceOp: 'append' }],
     ['context without a source kind', 'INVALID_PAYLOAD', 'context/message', { content: [], source: {} }, { surfaceOp: 'append' }],
     ['an empty type', 'INVALID_TYPE', '', {}, undefined],
