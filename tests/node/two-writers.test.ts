@@ -44,7 +44,7 @@ for (const kind of KINDS) {
         assert.ok(since >= before && since <= Date.now());
         return true;
       });
-      assert.ok(performance.now() - start < 2000, 'it waited');
+      assert.ok(performance.now() - start < 5000, 'it waited');
       await assert.rejects(adapter.delete('a'), refusal('SESSION_LOCKED'));
       const rival = store.create('a');
       say(rival, 'mine');

@@ -57,21 +57,18 @@ export class LockFiles {
    */
   async take(id: SessionId, name: string, location: string): Promise<SessionLock | undefined> {
     const path = join(this.#directory, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.lock`);
-    let own: Presence;
+    if (this.#held.has(path)) throw locked(id, await this.#enter(), location);
+    // From here on the file about this writer stays.
+    this.#held.add(path);
+    let own: Presence | undefined;
     try {
       own = await this.#enter();
-    } catch (error) {
-      if (hasCode(error, ...UNWRITABLE)) return undefined;
-      throw error;
-    }
-    if (this.#held.has(path)) throw locked(id, own, location);
-    this.#held.add(path);
-    try {
       await this.#take(own, path, id, location);
       return { release: () => this.#release(path) };
     } catch (error) {
       this.#held.delete(path);
       await this.#leave().catch(() => undefined);
+      if (own === undefined && hasCode(error, ...UNWRITABLE)) return undefined;
       throw error;
     }
   }

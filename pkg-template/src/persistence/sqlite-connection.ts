@@ -2,6 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PalimpsestError } from '../errors.js';
 import type { SqlDatabase, SqlDriver, SqlStatement, SqlValue } from './sqlite-driver.js';
 import { checkDatabase, checkFile, checkOpen, makeTables } from './sqlite-layout.js';
 
@@ -20,6 +21,7 @@ export class Connection {
   readonly #isFile: boolean;
   #database: SqlDatabase | undefined;
   #hasTables = false;
+  #closed = false;
   readonly #statements = new Map<string, SqlStatement>();
 
   constructor(options: ConnectionOptions) {
@@ -104,13 +106,13 @@ export class Connection {
   }
 
   close(): void {
-    const database = this.#database;
-    this.#forget();
-    database?.close();
+    this.#closed = true;
+    this.#drop();
   }
 
   #open(): SqlDatabase {
     if (this.#database) return this.#database;
+    if (this.#closed) throw new PalimpsestError('CLOSED', `${this.#options.file} was closed: make a new backend`);
     const { file, driver } = this.#options;
     if (this.#isFile) {
       mkdirSync(dirname(file), { recursive: true });
@@ -167,16 +169,18 @@ export class Connection {
     // A database in memory has nothing to come back to.
     if (!this.#isFile) return;
     try {
-      this.close();
+      this.#drop();
     } catch {
       // Gone as it is.
     }
   }
 
-  #forget(): void {
+  #drop(): void {
+    const database = this.#database;
     this.#statements.clear();
     this.#database = undefined;
     this.#hasTables = false;
+    database?.close();
   }
 }
 

@@ -208,8 +208,11 @@ class SqliteBackend implements StorageBackend {
   }
 
   async close(): Promise<void> {
-    this.#sql.close();
-    await this.#locks?.close();
+    try {
+      this.#sql.close();
+    } finally {
+      await this.#locks?.close();
+    }
   }
 
   async #write<T>(id: SessionId, task: () => T): Promise<T> {
