@@ -4,7 +4,7 @@ import { kept } from './measure.mjs';
 import rows from './rows/index.mjs';
 
 const { name, ...options } = JSON.parse(process.argv[2]);
-const { run, ...row } = rows.find((candidate) => candidate.name === name);
+const { run, goal = null, ...row } = rows.find((candidate) => candidate.name === name);
 const found = (await run(options)) ?? [];
-const results = (Array.isArray(found) ? found : [found]).map((figures) => ({ name, work: row.work, unit: row.unit, goal: row.goal ?? null, ratio: null, ...figures }));
+const results = (Array.isArray(found) ? found : [found]).map((figures) => ({ ...row, goal, ratio: null, ...figures }));
 process.send({ results, kept: kept() }, () => process.disconnect());

@@ -11,9 +11,9 @@ export function digits(value) {
 
 const times = (value) => (value === null || value === undefined ? '' : `${digits(value)}×`);
 
-function goal({ goal, ratio, ours }) {
-  if (goal === undefined || goal === null) return '';
-  if (ratio === null) return `≤ ${goal} ${ours <= goal ? 'ok' : 'no'}`;
+function goal({ goal, atMost, ratio, ours }) {
+  if (goal === null || (ratio === null && !atMost)) return '';
+  if (atMost) return `≤ ${goal} ${ours <= goal ? 'ok' : 'no'}`;
   return `${digits(goal)}× ${ratio >= goal ? 'ok' : `${Math.round((100 * ratio) / goal)}%`}`;
 }
 

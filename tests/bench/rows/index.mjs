@@ -1,4 +1,5 @@
-// All rows, in the order of the table. A row is { name, work, unit, goal?, full?, run(options) }.
+// All rows, in the order of the table. A row is { name, work, unit, goal?, atMost?, full?, run(options) }: the goal
+// is a ratio to the peer, or with `atMost` a limit in the row's unit. `run` gives figures, or a list of rows of its own.
 import append from './append.mjs';
 import derive from './derive.mjs';
 import fork from './fork.mjs';
