@@ -54,6 +54,7 @@ export interface Snapshot {
   readonly surface: readonly Node[];
   readonly waiting: readonly Waiting[];
   readonly header: string | undefined;
+  readonly dueHeader: EpochHeader | undefined;
   readonly answered: ReadonlySet<string>;
 }
 
@@ -83,6 +84,7 @@ export class LogBuilder {
   #waiting: Waiting[] = [];
   #waitingSize = 0;
   #header: string | undefined;
+  #dueHeader: EpochHeader | undefined;
   #lastTime = 0;
   #calls = new Map<string, OpenCall[]>();
   #answered = new Set<string>();
@@ -96,6 +98,7 @@ export class LogBuilder {
     this.#turn = from.turn;
     this.surface = [...from.surface];
     this.#header = from.header;
+    this.#dueHeader = from.dueHeader;
     this.#answered = new Set(from.answered);
     this.#waiting = [...from.waiting];
   }
@@ -103,7 +106,7 @@ export class LogBuilder {
   /** The state at this turn's end, which it must be. */
   snapshot(): Snapshot {
     this.endTurn();
-    return { seq: this.seq, time: this.time, turn: this.#turn, surface: [...this.surface], waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, answered: new Set(this.#answered) };
+    return { seq: this.seq, time: this.time, turn: this.#turn, surface: [...this.surface], waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, dueHeader: this.#dueHeader, answered: new Set(this.#answered) };
   }
 
   get turnOpen(): boolean {
@@ -112,7 +115,7 @@ export class LogBuilder {
 
   /** The header in force. */
   currentHeader(): EpochHeader | undefined {
-    return this.#header === undefined ? undefined : (JSON.parse(this.#header) as EpochHeader);
+    return this.#dueHeader ?? (this.#header === undefined ? undefined : (JSON.parse(this.#header) as EpochHeader));
   }
 
   /** Step in the open turn. */
@@ -176,7 +179,13 @@ export class LogBuilder {
   /** The header of the model calls that follow; nothing where it is the one in force. */
   header(header: EpochHeader): void {
     const text = JSON.stringify(header);
+    this.#dueHeader = undefined;
     if (text === this.#header) return;
+    // Between two turns it waits for the next one, so that a fork may begin at the end of a turn.
+    if (!this.#turnOpen) {
+      this.#dueHeader = header;
+      return;
+    }
     const before = this.#header === undefined ? undefined : (JSON.parse(this.#header) as EpochHeader);
     this.#header = text;
     if (before !== undefined && JSON.stringify({ ...before, config: header.config }) === text) this.emit('request/header-delta', { config: header.config });
@@ -286,7 +295,7 @@ export class LogBuilder {
 
   /** The source has ended. A step whose calls wait for their results stays open, as does its turn. */
   finish(): void {
-    if (this.#waiting.length > 0) this.ensureTurn();
+    if (this.#waiting.length > 0 || this.#dueHeader !== undefined) this.ensureTurn();
     const waits = this.#stepOpen && [...this.#calls.values()].some((open) => open.some(({ step }) => step === this.#steps));
     if (!waits) this.endTurn();
     for (const id of this.#calls.keys()) this.#notes.anomaly('unanswered-call', `the call ${JSON.stringify(id)} has no result`, id);
@@ -328,6 +337,7 @@ export class LogBuilder {
     this.#turnOpen = true;
     this.#step = 0;
     this.emit('turn/start', { turn: this.#turn, trigger });
+    if (this.#dueHeader !== undefined) this.header(this.#dueHeader);
     const waiting = this.#waiting;
     const { time, mark } = this;
     this.#waiting = [];

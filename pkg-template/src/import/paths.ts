@@ -33,6 +33,8 @@ export interface Tree {
   parent(index: number): number;
   /** Whether a record begins a turn. */
   startsTurn(index: number): boolean;
+  /** Whether a record belongs to the turn that is open before it: a model's message, a result. */
+  continuesTurn(index: number): boolean;
   /** Records that belong to one although they do not stand on its path, in the order in which they follow it. */
   companions(index: number, claimed: (other: number) => boolean): readonly number[];
   /** A path stops before a record where this says so. */
@@ -83,8 +85,11 @@ export class Planner {
   #leave(path: Path, branch: number): void {
     const { list } = this.paths[path.parent]!;
     const end = this.#unitEnd[path.parent]!.at(this.#position.at(branch));
+    // The turn may end where the path leaves, unless its parent goes on with it; then the whole turn is repeated.
+    let next = end;
+    while (next < list.length && !this.#tree.startsTurn(list[next]!) && !this.#tree.continuesTurn(list[next]!)) next++;
     let cut = end;
-    while (cut > 0 && !(cut < list.length && this.#tree.startsTurn(list[cut]!))) cut--;
+    if (next < list.length && !this.#tree.startsTurn(list[next]!)) while (cut > 0 && !this.#tree.startsTurn(list[cut]!)) cut--;
     path.at = cut;
     for (let at = cut; at < end; at++) path.list.push(list[at]!);
   }

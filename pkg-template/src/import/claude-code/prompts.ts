@@ -16,7 +16,7 @@ const INTERRUPT = /^\s*\[Request interrupted by user/;
 /** What a user record is. */
 export function userKind(record: Raw): UserKind {
   const { content } = objectOf(record.message);
-  if (!isObject(record.message) || (typeof content !== 'string' && !Array.isArray(content))) return 'malformed';
+  if (!isObject(record.message) || (typeof content !== 'string' && !listOf(content).some(isObject))) return 'malformed';
   if (Array.isArray(content) && listOf(content).some((block) => isObject(block) && block.type === 'tool_result')) return 'results';
   if (record.isCompactSummary === true) return 'summary';
   if (record.isMeta === true) return 'meta';

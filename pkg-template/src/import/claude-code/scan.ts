@@ -13,6 +13,8 @@ const USER = 1;
 const ASSISTANT = 2;
 const SIDE = 4;
 const PROMPT = 8;
+/** Of the turn that is open: results, summaries. */
+const GOES_ON = 16;
 
 /** Record types that are known, beside those of the conversation. */
 const KNOWN = new Set(['user', 'assistant', 'system', 'summary', 'progress', 'attachment', 'file-history-snapshot', 'queue-operation', 'saved_hook_context', 'pr-link', 'last-prompt', 'permission-mode', 'custom-title', 'ai-title', 'agent-name', 'tag']);
@@ -78,6 +80,10 @@ export class ClaudeScan implements Tree {
 
   startsTurn(index: number): boolean {
     return this.#has(index, PROMPT);
+  }
+
+  continuesTurn(index: number): boolean {
+    return this.#has(index, ASSISTANT | GOES_ON);
   }
 
   stopsAt(leaf: number, index: number): boolean {
@@ -173,13 +179,13 @@ export class ClaudeScan implements Tree {
     const side = value.isSidechain === true ? SIDE : 0;
     if (type === 'user') {
       const kind = userKind(value);
-      this.#flags.set(index, USER | side | (kind === 'prompt' ? PROMPT : 0));
+      this.#flags.set(index, USER | side | (kind === 'prompt' ? PROMPT : kind === 'results' || kind === 'summary' ? GOES_ON : 0));
       if (kind === 'results') this.#results(index, value);
     } else if (type === 'assistant') {
       this.#flags.set(index, ASSISTANT | side);
       this.#part(index, value);
     } else {
-      this.#flags.set(index, side);
+      this.#flags.set(index, side | (value.subtype === 'compact_boundary' ? GOES_ON : 0));
     }
   }
 

@@ -58,6 +58,10 @@ export class PiScan implements Tree {
     return this.#prompts.has(index);
   }
 
+  continuesTurn(index: number): boolean {
+    return /^(message\/(assistant|toolResult)|compaction)$/.test(this.table.kind(index));
+  }
+
   companions(): readonly number[] {
     return [];
   }
