@@ -229,7 +229,7 @@ export class CodexMapper implements Mapper {
     const { payload: _, ...envelope } = record.value;
     const summary = typeof message === 'string' && message !== '' ? { message } : {};
     const odd = groups.flatMap((group) => group.odd);
-    this.#keep(record, { ...envelope, payload: { ...rest, ...summary, ...(Array.isArray(history) && { replacement_history: { items: history.length, ...(odd.length > 0 && { odd }) } }) } } as JsonValue);
+    this.#keep(record, { ...envelope, payload: { ...rest, ...summary, ...(Array.isArray(history) && { replacement_history: { items: history.length, types: typesOf(history), ...(odd.length > 0 && { odd }) } }) } } as JsonValue);
     return true;
   }
 
@@ -281,6 +281,16 @@ export class CodexMapper implements Mapper {
 function restOf(record: SourceRecord, payload: Raw, mapped: readonly string[]): JsonValue {
   const without = (value: Raw): Raw => Object.fromEntries(Object.entries(value).filter(([key]) => !mapped.includes(key)));
   return (record.value === payload ? without(payload) : { ...record.value, payload: without(payload) }) as JsonValue;
+}
+
+/** How many items of each type a history holds. */
+function typesOf(items: readonly JsonValue[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const type = stringOf(objectOf(item).type) ?? 'None';
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+  }
+  return Object.fromEntries(counts);
 }
 
 /** An item of a history that is left, or what the model said in one go. */
