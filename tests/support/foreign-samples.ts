@@ -52,7 +52,7 @@ function claudeFacts(result: ImportResult, expected: Json): Json {
   return {
     recordTypes: kindsOf(result, (kind) => kind),
     sessionIds: expected.isSubagentFile === true ? expected.sessionIds : [main.imported.id, ...(expected.sessionIds as string[]).slice(1)],
-    isSubagentFile: /\.agent-/.test(main.imported.id),
+    isSubagentFile: main.imported.id.includes('.agent-'),
     agentId: /\.agent-(.*)$/.exec(main.imported.id)?.[1],
     mainLeaf: { uuid: main.records.filter(({ line }) => line === leaf.line).map(({ raw }) => raw.uuid)[0], line: leaf.line },
     rootsOfMain: [main.records.filter(({ raw }) => typeof raw.uuid === 'string').sort((a, b) => a.line - b.line).find(({ raw }) => (expected.rootsOfMain as string[]).includes(raw.uuid as string))?.raw.uuid],
@@ -225,7 +225,7 @@ function piFacts(result: ImportResult, expected: Json): Json {
       labels: main.kinds('label').length,
       images: main.images(),
       thinkingBlocks: main.blocks((block) => block.type === 'reasoning'),
-      models: models(assistants, (objectOf(expected.main).models as string[]) ?? []),
+      models: models(assistants, (objectOf(expected.main).models as string[])),
     },
     usage: usageFact(main.usage()),
     wholeFile: {
@@ -267,7 +267,7 @@ const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b
 
 /** The models in the order of the expected file, which is not the order of the log. */
 function models(messages: readonly Json[], order: readonly string[]): string[] {
-  const found = new Set(messages.map(({ provider, model }) => `${String(provider)}/${String(model)}`));
+  const found = new Set(messages.map(({ provider, model }) => `${provider as string}/${model as string}`));
   return [...found].sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
@@ -321,7 +321,7 @@ function dshFacts(result: ImportResult, expected: Json): Json {
       const at = theirs.get(seq)!;
       return [at, types.get(at)];
     }),
-    models: [...new Set(configs.map(({ provider, model }) => `${String(provider)}/${String(model)}`))].sort(),
+    models: [...new Set(configs.map(({ provider, model }) => `${provider as string}/${model as string}`))].sort(),
     usage: { ...usageFact(usage), reasoning: usage.reasoningTokens },
     branches: [],
   };

@@ -400,7 +400,7 @@ function deepText(value: JsonValue): string {
       const parts = (item.value as readonly JsonValue[]).flatMap((child, at) => (at === 0 ? [{ value: child }] : [',', { value: child }]));
       stack.push(']', ...parts.reverse(), '[');
     } else if (isObject(item.value)) {
-      const parts = Object.entries(item.value).flatMap(([key, child], at) => [`${at === 0 ? '' : ','}${JSON.stringify(key)}:`, { value: child as JsonValue }]);
+      const parts = Object.entries(item.value).flatMap(([key, child], at) => [`${at === 0 ? '' : ','}${JSON.stringify(key)}:`, { value: child }]);
       stack.push('}', ...parts.reverse(), '{');
     } else {
       out.push(JSON.stringify(item.value));

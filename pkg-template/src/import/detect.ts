@@ -42,7 +42,7 @@ function sessionHeader(header: Raw, records: readonly Raw[]): Detected | undefin
   if (idOf(header.id) === undefined) return undefined;
   if (typeof header.timestamp === 'string' && header.createdAt === undefined) {
     const generation = typeof header.version === 'number' ? header.version : 1;
-    return records.length === 1 || records.slice(1).some(({ type }) => PI_TYPES.has(String(type))) ? { format: 'pi', detail: `pi, generation ${generation}` } : undefined;
+    return records.length === 1 || records.slice(1).some(({ type }) => PI_TYPES.has(stringOf(type) ?? '')) ? { format: 'pi', detail: `pi, generation ${generation}` } : undefined;
   }
   if (typeof header.createdAt !== 'number' || typeof header.version !== 'number') return undefined;
   if (isHarness(header, records)) return { format: 'dsh', detail: `DeepSeek Harness, version ${header.version}` };
@@ -53,20 +53,20 @@ function sessionHeader(header: Raw, records: readonly Raw[]): Detected | undefin
 function isHarness(header: Raw, records: readonly Raw[]): boolean {
   if ('delegationDepth' in header || 'agentPreset' in header || 'origin' in header || header.version !== 0) return true;
   return records.some(({ type, data }) => {
-    if (/-chunks$|^(agent|compaction|session|subagent)\//.test(String(type))) return true;
+    if (/-chunks$|^(agent|compaction|session|subagent)\//.test(stringOf(type) ?? '')) return true;
     return isObject(data) && (type === 'assistant/message' || type === 'tool/result') && isObject(data.message);
   });
 }
 
 function codex(record: Raw): Detected | undefined {
-  return CODEX_TYPES.has(String(record.type)) && isObject(record.payload) ? { format: 'codex', detail: 'Codex rollout' } : undefined;
+  return CODEX_TYPES.has(stringOf(record.type) ?? '') && isObject(record.payload) ? { format: 'codex', detail: 'Codex rollout' } : undefined;
 }
 
 function claude(record: Raw): Detected | undefined {
-  const { type } = record;
-  if (!CLAUDE_TYPES.has(String(type))) return undefined;
+  const type = stringOf(record.type) ?? '';
+  if (!CLAUDE_TYPES.has(type)) return undefined;
   const tree = 'parentUuid' in record && idOf(record.uuid) !== undefined && (idOf(record.sessionId) !== undefined || isObject(record.message));
-  const listed = (type === 'summary' && typeof record.summary === 'string' && idOf(record.leafUuid) !== undefined) || (type === 'file-history-snapshot' && isObject(record.snapshot)) || (idOf(record.sessionId) !== undefined && !['user', 'assistant', 'system'].includes(String(type)));
+  const listed = (type === 'summary' && typeof record.summary === 'string' && idOf(record.leafUuid) !== undefined) || (type === 'file-history-snapshot' && isObject(record.snapshot)) || (idOf(record.sessionId) !== undefined && !['user', 'assistant', 'system'].includes(type));
   if (!tree && !listed) return undefined;
   const version = stringOf(record.version);
   return { format: 'claude-code', detail: version === undefined ? 'Claude Code' : `Claude Code ${version}` };
@@ -76,7 +76,7 @@ function claude(record: Raw): Detected | undefined {
 function bareCodex(records: readonly Raw[]): Detected | undefined {
   const [first] = records;
   const header = first !== undefined && first.type === undefined && idOf(first.id) !== undefined && typeof first.timestamp === 'string';
-  const items = records.filter((record) => CODEX_ITEMS.has(String(record.type)) && isItem(record)).length;
+  const items = records.filter((record) => CODEX_ITEMS.has(stringOf(record.type) ?? '') && isItem(record)).length;
   const states = records.some((record) => record.record_type === 'state');
   return (header && (items > 0 || states || 'instructions' in first)) || (items > 0 && states) ? { format: 'codex', detail: 'Codex rollout of the oldest form, without envelopes' } : undefined;
 }

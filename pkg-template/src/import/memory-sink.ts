@@ -14,7 +14,7 @@ export function memorySink(): ImportSink {
     begin(header, { seed }) {
       const appender = seed === undefined || seed.length === 0 ? fresh(header) : forked(header, seed, sessions);
       return {
-        append: appender.append,
+        append: (lines, count) => appender.append(lines, count),
         finish: () => {
           const session = appender.finish();
           sessions.set(header.id, session);

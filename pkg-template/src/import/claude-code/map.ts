@@ -194,7 +194,7 @@ function blockOf(block: Raw, model: string | undefined): ContentBlock | undefine
   if (type === 'tool_use') {
     const { id, name, input, ...rest } = block;
     if (typeof id !== 'string' || typeof name !== 'string') return undefined;
-    return { ...rest, type: 'tool-call', id, name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) } as ContentBlock;
+    return { ...rest, type: 'tool-call', id, name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) };
   }
   if (type === 'image') {
     const { source, ...rest } = block;

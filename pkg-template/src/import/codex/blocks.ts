@@ -29,7 +29,7 @@ function blockOf(part: Raw): ContentBlock | undefined {
   const { type, ...rest } = part;
   if (typeof type !== 'string' || type === '') return undefined;
   if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'summary_text' || type === 'reasoning_text') {
-    return typeof rest.text === 'string' ? ({ ...rest, type: 'text', text: rest.text } as ContentBlock) : undefined;
+    return typeof rest.text === 'string' ? ({ ...rest, type: 'text', text: rest.text }) : undefined;
   }
   if (type === 'input_image') {
     const [, mimeType, data] = DATA_URL.exec(stringOf(rest.image_url) ?? '') ?? [];

@@ -111,10 +111,10 @@ export class CodexMapper implements Mapper {
     this.flush();
     const { turn_id: _turn, cwd: _cwd, model, ...options } = payload;
     if (typeof model === 'string') this.#model = model;
-    this.#header({ ...(model !== undefined && { model }), ...options } as JsonObject, payload);
+    this.#header({ ...(model !== undefined && { model }), ...options }, payload);
     const { payload: _, ...rest } = record.value;
     const { turn_id: turn, cwd } = payload;
-    this.#keep(record, { ...rest, payload: { ...(turn !== undefined && { turn_id: turn }), ...(cwd !== undefined && { cwd }) } } as JsonValue);
+    this.#keep(record, { ...rest, payload: { ...(turn !== undefined && { turn_id: turn }), ...(cwd !== undefined && { cwd }) } });
     return true;
   }
 
@@ -122,7 +122,7 @@ export class CodexMapper implements Mapper {
     const tools = listOf(from.dynamic_tools).flatMap((tool) => {
       const { name, description, inputSchema, parameters } = objectOf(tool);
       const schema = isObject(parameters) ? parameters : inputSchema;
-      return typeof name === 'string' && isObject(schema) ? [{ name, ...(typeof description === 'string' && { description }), parameters: schema as JsonObject }] : [];
+      return typeof name === 'string' && isObject(schema) ? [{ name, ...(typeof description === 'string' && { description }), parameters: schema }] : [];
     });
     if (tools.length > 0) this.#tools = tools;
     const { system } = this.#scan;
@@ -133,7 +133,7 @@ export class CodexMapper implements Mapper {
     const blocks = modelBlocks(payload, this.#model);
     if (blocks !== undefined) {
       this.#content.push(...blocks);
-      this.#marks.push(this.#prints.of(['assistant', blocks as unknown as JsonValue]));
+      this.#marks.push(this.#prints.of(['assistant', blocks]));
       this.#time = this.#builder.time;
       this.#keep(record, restOf(record, payload, ['content', 'summary', 'encrypted_content', 'arguments', 'input']));
       return true;
@@ -146,9 +146,9 @@ export class CodexMapper implements Mapper {
     if (inner?.endsWith('_output') === true && callId !== undefined) {
       this.flush();
       const { content, odd, isError } = outputOf(payload.output);
-      this.#builder.mark = [this.#prints.of(['result', callId, content as unknown as JsonValue])];
+      this.#builder.mark = [this.#prints.of(['result', callId, content])];
       this.#builder.result(callId, content, isError);
-      this.#keep(record, { ...objectOf(restOf(record, payload, isObject(payload.output) ? [] : ['output'])), ...(odd.length > 0 && { odd }) } as JsonValue);
+      this.#keep(record, { ...objectOf(restOf(record, payload, isObject(payload.output) ? [] : ['output'])), ...(odd.length > 0 && { odd }) });
       return true;
     }
     this.#keep(record, record.raw);
@@ -159,14 +159,14 @@ export class CodexMapper implements Mapper {
     const builder = this.#builder;
     const role = stringOf(payload.role) ?? 'unknown';
     const { content, odd } = contentOf(payload.content);
-    builder.mark = [this.#prints.of([role, content as unknown as JsonValue])];
+    builder.mark = [this.#prints.of([role, content])];
     if (role === 'user' && this.#scan.isPrompt(record.index)) {
       builder.prompt(content, { kind: 'user' });
       this.#prompt = content;
     } else {
       builder.context(content, role === 'user' ? 'user' : role);
     }
-    this.#keep(record, { ...objectOf(restOf(record, payload, ['content'])), ...(odd.length > 0 && { odd }) } as JsonValue);
+    this.#keep(record, { ...objectOf(restOf(record, payload, ['content'])), ...(odd.length > 0 && { odd }) });
     return true;
   }
 
@@ -187,7 +187,7 @@ export class CodexMapper implements Mapper {
         // Its item was never written: the event is all there is of the prompt.
         this.flush();
         const { content } = contentOf(payload.message);
-        this.#builder.mark = [this.#prints.of(['user', content as unknown as JsonValue])];
+        this.#builder.mark = [this.#prints.of(['user', content])];
         this.#builder.prompt(content, { kind: 'user' });
         this.#keep(record, restOf(record, payload, ['message']));
         return true;
@@ -229,7 +229,7 @@ export class CodexMapper implements Mapper {
     const { payload: _, ...envelope } = record.value;
     const summary = typeof message === 'string' && message !== '' ? { message } : {};
     const odd = groups.flatMap((group) => group.odd);
-    this.#keep(record, { ...envelope, payload: { ...rest, ...summary, ...(Array.isArray(history) && { replacement_history: { items: history.length, types: typesOf(history), ...(odd.length > 0 && { odd }) } }) } } as JsonValue);
+    this.#keep(record, { ...envelope, payload: { ...rest, ...summary, ...(Array.isArray(history) && { replacement_history: { items: history.length, types: typesOf(history), ...(odd.length > 0 && { odd }) } }) } });
     return true;
   }
 
@@ -302,15 +302,15 @@ type Group = { readonly content: ContentBlock[]; readonly prints: string[]; read
 function groupOf(item: JsonValue, prints: Fingerprints, model: string | undefined): Group {
   const raw = objectOf(item);
   const blocks = modelBlocks(raw, model);
-  if (blocks !== undefined) return { type: 'assistant', content: blocks, prints: [prints.of(['assistant', blocks as unknown as JsonValue])], odd: [] };
+  if (blocks !== undefined) return { type: 'assistant', content: blocks, prints: [prints.of(['assistant', blocks])], odd: [] };
   const callId = stringOf(raw.call_id);
   if (stringOf(raw.type)?.endsWith('_output') === true && callId !== undefined) {
     const { content, odd, isError } = outputOf(raw.output);
-    return { type: 'result', callId, isError, content, prints: [prints.of(['result', callId, content as unknown as JsonValue])], odd };
+    return { type: 'result', callId, isError, content, prints: [prints.of(['result', callId, content])], odd };
   }
   if (raw.type === 'message') {
     const { content, odd } = contentOf(raw.content);
-    return { type: 'user', content, prints: [prints.of([stringOf(raw.role) ?? 'unknown', content as unknown as JsonValue])], odd };
+    return { type: 'user', content, prints: [prints.of([stringOf(raw.role) ?? 'unknown', content])], odd };
   }
   // The provider's own summary, sealed: it stays as it is, and nobody else can read it.
   if (raw.type === 'compaction' || raw.type === 'context_compaction') return { type: 'user', content: [raw as unknown as ContentBlock], prints: [prints.of(['user', item])], odd: [] };

@@ -6,6 +6,7 @@
  * events stand, `header.ts` the first line.
  */
 
+import { PalimpsestError } from '../../errors.js';
 import type { Context } from '../context.js';
 import { decode, isObject, parse } from '../json.js';
 import { chunksOf, LineSplitter } from '../lines.js';
@@ -21,7 +22,7 @@ import { membersOf } from './rows.js';
  */
 export async function importDsh(source: ImportSource, context: Context, chunks: AsyncIterable<Uint8Array> = chunksOf(source)): Promise<ImportedSession[]> {
   const { report } = context;
-  let log: DshLog | undefined;
+  const at: { log?: DshLog } = {};
   const splitter = new LineSplitter(source.name, (bytes, line, byte) => {
     const { text, valid } = decode(bytes);
     if (text.trim() === '') {
@@ -29,8 +30,9 @@ export async function importDsh(source: ImportSource, context: Context, chunks: 
       return;
     }
     if (!valid) report.anomaly('not-utf-8', `line ${line} holds bytes that are not UTF-8; they became U+FFFD`, { line, byte });
+    const { log } = at;
     if (log === undefined) {
-      log = new DshLog(headerOf(text, source.name), context);
+      at.log = new DshLog(headerOf(text, source.name), context);
       report.record('session', true);
       return;
     }
@@ -56,14 +58,14 @@ export async function importDsh(source: ImportSource, context: Context, chunks: 
   });
   for await (const chunk of chunks) {
     // In pieces, so that what has been made can leave before more comes.
-    for (let at = 0; at < chunk.length; at += 1 << 18) {
-      splitter.push(chunk.subarray(at, at + (1 << 18)));
-      await (log as DshLog | undefined)?.flush();
+    for (let from = 0; from < chunk.length; from += 1 << 18) {
+      splitter.push(chunk.subarray(from, from + (1 << 18)));
+      await at.log?.flush();
       await context.tick();
     }
     context.progress(chunk.length);
   }
   splitter.finish();
-  if (log === undefined) return [];
-  return [await (log as DshLog).finish()];
+  if (at.log === undefined) throw new PalimpsestError('INVALID_HEADER', `${source.name}: the log is empty`, { path: source.name });
+  return [await at.log.finish()];
 }

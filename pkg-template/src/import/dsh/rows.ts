@@ -10,7 +10,7 @@ const ROWS: Readonly<Record<string, { readonly texts: 'texts' | 'args'; readonly
 
 /** The events of a line: its members where it is a packed row, else itself. */
 export function membersOf(value: Raw): readonly Raw[] | 'malformed' {
-  const row = Object.hasOwn(ROWS, String(value.type)) ? ROWS[value.type as string] : undefined;
+  const row = typeof value.type === 'string' && Object.hasOwn(ROWS, value.type) ? ROWS[value.type] : undefined;
   if (row === undefined) return [value];
   const { type, seq0, time0, data } = value;
   if (Object.keys(value).sort().join() !== 'data,seq0,time0,type' || !isObject(data) || !isSafe(seq0) || !isSafe(time0)) return 'malformed';

@@ -21,7 +21,7 @@ export function isZstd(bytes: Uint8Array): boolean {
 /** The decoded bytes of a source, frame by frame. Frames that are damaged are left out and reported. */
 export async function* inflate(source: ImportSource, report: Report, progress: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   const [{ Decompress }, { default: xxhash }] = await Promise.all([import('fzstd'), import('xxhash-wasm')]);
-  const { create64 } = await xxhash();
+  const hashes = await xxhash();
   const decode = (frame: Uint8Array, name: string): { parts: Uint8Array[]; failed: boolean } => {
     const parts: Uint8Array[] = [];
     let size = 0;
@@ -53,7 +53,7 @@ export async function* inflate(source: ImportSource, report: Report, progress: (
       }
       if (!frame.skippable) {
         const { parts, failed } = decode(joined.subarray(at, frame.end), source.name);
-        const hash = create64();
+        const hash = hashes.create64();
         for (const part of parts) hash.update(part);
         const good = !failed && (!frame.checksum || Number(hash.digest() & 0xffffffffn) === new DataView(joined.buffer).getUint32(frame.end - 4, true));
         if (good) yield* parts;

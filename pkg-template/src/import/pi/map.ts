@@ -163,7 +163,7 @@ export class PiMapper implements Mapper {
   #keepMessage(record: SourceRecord, message: Raw, mapped: readonly string[], odd: readonly JsonValue[]): void {
     const about = Object.fromEntries(Object.entries(message).filter(([key]) => !mapped.includes(key)));
     const { message: _, ...rest } = record.value;
-    this.#keep(record, { ...rest, message: { ...about, ...(odd.length > 0 && { content: odd }) } } as JsonValue);
+    this.#keep(record, { ...rest, message: { ...about, ...(odd.length > 0 && { content: odd }) } });
   }
 
   #keep(record: SourceRecord, raw: JsonValue): void {
@@ -198,7 +198,7 @@ function blockOf(part: Raw, message: Raw | undefined): ContentBlock | undefined 
   if (type === 'toolCall') {
     const { id, name, arguments: input, ...rest } = part;
     if (typeof id !== 'string' || typeof name !== 'string') return undefined;
-    return { ...rest, type: 'tool-call', id, name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) } as ContentBlock;
+    return { ...rest, type: 'tool-call', id, name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) };
   }
   if (type === 'image') return typeof part.data === 'string' && typeof part.mimeType === 'string' ? (part as unknown as ContentBlock) : undefined;
   return type === 'tool-call' || type === 'tool-result' || type === 'reasoning' ? undefined : (part as unknown as ContentBlock);

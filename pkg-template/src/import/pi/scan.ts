@@ -154,7 +154,8 @@ export class PiScan implements Tree {
     if (cwd !== undefined && isAbsolute(cwd)) this.cwd = cwd;
     // A path, whose file name ends in the other session's id.
     const parent = idOf(value.parentSession) ?? idOf(value.branchedFrom);
-    this.parentSession = parent?.replace(/^.*[\\/]/s, '').replace(/\.[^.]*$/, '').replace(/^.*_/s, '') || parent;
+    const name = parent?.replace(/^.*[\\/]/s, '').replace(/\.[^.]*$/, '').replace(/^.*_/s, '');
+    this.parentSession = idOf(name) ?? parent;
   }
 
   #place(index: number, value: Raw, line: number): void {
