@@ -25,6 +25,11 @@ export class Context {
     this.#total = total;
   }
 
+  /** Whether forks are made. */
+  get forks(): boolean {
+    return this.#options.forks ?? true;
+  }
+
   /** More work has been found. */
   more(bytes: number): void {
     this.#total += bytes;

@@ -24,7 +24,7 @@ export async function importCodex(source: ImportSource, context: Context): Promi
   const sessions = await runPaths(
     {
       table: scan.table,
-      paths: scan.paths(),
+      paths: context.forks ? scan.paths() : scan.paths().slice(0, 1),
       format: 'codex',
       file: report.source,
       header: (path, index) => ({
