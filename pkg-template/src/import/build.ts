@@ -10,6 +10,7 @@
 
 import type { ContentBlock, EpochHeader, MessageSource, SessionEventMap, SessionEventType, TurnEndReason, TurnTrigger, Usage } from '../events.js';
 import type { JsonValue } from '../ids.js';
+import { IdTable } from './id-table.js';
 import { isObject } from './json.js';
 import type { ImportRecordSource } from './vocabulary.js';
 import type { LineWriter } from './writer.js';
@@ -55,7 +56,7 @@ export interface Snapshot {
   readonly waiting: readonly Waiting[];
   readonly header: string | undefined;
   readonly dueHeader: EpochHeader | undefined;
-  readonly answered: ReadonlySet<string>;
+  readonly answered: IdTable;
 }
 
 /** The event is nested too deeply to be written. */
@@ -87,7 +88,7 @@ export class LogBuilder {
   #dueHeader: EpochHeader | undefined;
   #lastTime = 0;
   #calls = new Map<string, OpenCall[]>();
-  #answered = new Set<string>();
+  #answered = new IdTable();
 
   constructor(writer: LineWriter, notes: BuildNotes, from?: Snapshot) {
     this.#writer = writer;
@@ -99,14 +100,14 @@ export class LogBuilder {
     this.surface = [...from.surface];
     this.#header = from.header;
     this.#dueHeader = from.dueHeader;
-    this.#answered = new Set(from.answered);
+    this.#answered = from.answered.clone();
     this.#waiting = [...from.waiting];
   }
 
   /** The state at this turn's end, which it must be. */
   snapshot(): Snapshot {
     this.endTurn();
-    return { seq: this.seq, time: this.time, turn: this.#turn, surface: [...this.surface], waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, dueHeader: this.#dueHeader, answered: new Set(this.#answered) };
+    return { seq: this.seq, time: this.time, turn: this.#turn, surface: [...this.surface], waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, dueHeader: this.#dueHeader, answered: this.#answered.clone() };
   }
 
   get turnOpen(): boolean {
@@ -172,7 +173,7 @@ export class LogBuilder {
       this.#notes.anomaly(known ? 'duplicate-result' : 'orphan-result', `a result answers ${known ? 'a call that has one already' : 'no call that is known'}: ${JSON.stringify(callId)}`, callId);
       return;
     }
-    this.#answered.add(callId);
+    this.#answered.set(callId, 0);
     if (call.step !== this.#steps) this.#notes.anomaly('late-result', `the result of ${JSON.stringify(callId)} comes after the model has gone on`, callId);
   }
 

@@ -67,11 +67,10 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
           mapped = await mapper.record(record);
         } catch (error) {
           if (!(error instanceof TooDeep) && !(error instanceof RangeError)) throw error;
-          builder.keep(source(line), record.kind, record.text, record.text.length);
-          context.report.anomaly('too-deep', `line ${line} is nested too deeply; it is kept as text`, { line, session: header.id });
+          builder.keep(source(line), record.kind, record.raw, record.size);
         }
       } else {
-        builder.keep(source(line), record.kind, record.raw, record.text.length);
+        builder.keep(source(line), record.kind, record.raw, record.size);
       }
       table.account(index, mapped);
       if (writer.full) await writer.flush();

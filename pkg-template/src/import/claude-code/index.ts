@@ -30,7 +30,7 @@ export async function importClaude(source: ImportSource, context: Context, paren
   if (main !== NONE) planner.add(main, parent === undefined ? 'main' : 'child', parent === undefined ? undefined : scan.agentId);
   else planner.paths.push({ role: parent === undefined ? 'main' : 'child', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
   for (const leaf of leaves.others) {
-    if (!planner.owned(leaf) && (context.forks || scan.isSide(leaf))) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', scan.uuid(leaf));
+    if (!planner.owned(leaf) && (context.forks || scan.isSide(leaf))) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', await scan.uuid(leaf));
   }
   const base = scan.subagent ? `${scan.sessionId ?? source.name}.agent-${scan.agentId ?? source.name}` : (scan.sessionId ?? source.name);
   const ids = new Map<string, number>();

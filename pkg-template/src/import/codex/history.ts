@@ -5,38 +5,15 @@
  * the surface already and still stands at its place is left standing; one replace covers the rest, and what is new
  * follows it. So a text enters the log again only where it has moved.
  *
- * Items are told apart by a hash with a seed of its own for each import: 128 bits that a file's author cannot foresee.
+ * Items are told apart by their fingerprints; see `id-table.ts` for why that is enough.
  */
 
 import type { JsonValue } from '../../ids.js';
+import { fingerprint } from '../id-table.js';
 
-/** Hashes of one import. */
-export class Fingerprints {
-  readonly #seed = crypto.getRandomValues(new Uint32Array(4));
-
-  /** The fingerprint of an item's content. */
-  of(parts: JsonValue): string {
-    const text = JSON.stringify(parts);
-    let [a, b, c, d] = this.#seed as unknown as [number, number, number, number];
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
-      a = Math.imul(a ^ unit, 0x27d4eb2f);
-      b = Math.imul(b ^ unit, 0x165667b1);
-      c = Math.imul(c ^ unit, 0x5bd1e995);
-      d = Math.imul(d ^ unit, 0x2c1b3c6d);
-      // Multiplication carries only upwards; this brings the high bits down.
-      a ^= b >>> 15;
-      c ^= d >>> 13;
-    }
-    return `${text.length}.${finished(a)}.${finished(b)}.${finished(c)}.${finished(d)}`;
-  }
-}
-
-/** Spreads what the last units have changed over all bits. */
-function finished(hash: number): string {
-  let mixed = Math.imul(hash ^ (hash >>> 16), 0x735a2d97);
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x3c6ef375);
-  return ((mixed ^ (mixed >>> 16)) >>> 0).toString(36);
+/** The fingerprint of an item's content. */
+export function printOf(parts: JsonValue): string {
+  return fingerprint(JSON.stringify(parts));
 }
 
 /** How many surface nodes from `first` on, and how many of the items, are the same. */

@@ -4,6 +4,7 @@ import type { Usage } from '../../events.js';
 import type { Context } from '../context.js';
 import { idOf, isAbsolute, isObject, listOf, objectOf, type Raw, stringOf, timeOf } from '../json.js';
 import type { Path } from '../paths.js';
+import { IdTable } from '../id-table.js';
 import { NONE, RecordTable } from '../records.js';
 import type { Report } from '../report.js';
 import type { ImportSource } from '../types.js';
@@ -32,7 +33,7 @@ export class CodexScan {
   /** Records that a person wrote. */
   readonly #prompts = new Set<number>();
   readonly #report: Report;
-  readonly #answered = new Set<string>();
+  readonly #answered = new IdTable();
   #meta = NONE;
   #totals: Totals | undefined;
   #hasEvents = false;
@@ -155,7 +156,7 @@ export class CodexScan {
       return;
     }
     const callId = stringOf(payload.call_id);
-    if (inner?.endsWith('_output') === true && callId !== undefined) this.#answered.add(callId);
+    if (inner?.endsWith('_output') === true && callId !== undefined) this.#answered.set(callId, index);
     if (inner === 'function_call' && typeof payload.arguments === 'string' && !isJson(payload.arguments)) {
       this.#report.anomaly('arguments-not-json', `line ${line}: the arguments of the call ${JSON.stringify(callId)} are not JSON; they are kept as they are`, { line, ...(callId !== undefined && { id: callId }) });
     }

@@ -434,7 +434,7 @@ export class DshLog {
   #place(seq: unknown, line: number): number | undefined {
     const { report } = this.#context;
     if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < this.#due) {
-      report.anomaly('seq-repeated', `line ${line}: seq ${String(seq)} was used before, or is none; seq ${this.#due} was due`, { line });
+      report.anomaly('seq-repeated', `line ${line}: seq ${JSON.stringify(seq)} was used before, or is none; seq ${this.#due} was due`, { line });
       return undefined;
     }
     if (seq > this.#due) report.anomaly('seq-gap', `line ${line}: events are missing before this one, from seq ${this.#due} on`, { line });

@@ -24,7 +24,7 @@ export async function importPi(source: ImportSource, context: Context): Promise<
   const { main, others } = scan.leaves();
   if (main !== NONE) planner.add(main, 'main', undefined);
   else planner.paths.push({ role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
-  for (const leaf of context.forks ? others : []) if (!planner.owned(leaf)) planner.add(leaf, 'fork', scan.name(leaf));
+  for (const leaf of context.forks ? others : []) if (!planner.owned(leaf)) planner.add(leaf, 'fork', await scan.name(leaf));
   const base = scan.id ?? source.name;
   const sessions = await runPaths(
     {
