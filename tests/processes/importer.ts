@@ -7,7 +7,7 @@ const [path, folder] = process.argv.slice(2) as [string, string];
 const source = await fileSource(path);
 let told = 0;
 const start = performance.now();
-const { sessions, report } = await importLog(source, { sink: fileSink(folder), onProgress: () => void told++ });
+const { sessions, report } = await importLog(source, { sink: fileSink(folder), onProgress: () => { told++; } });
 const seconds = (performance.now() - start) / 1000;
 await source.close();
 const { records, mapped, kept, broken, anomalyCounts } = report;

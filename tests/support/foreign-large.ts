@@ -1,6 +1,6 @@
 // Writes logs of any size in the shape of other agents' logs, to see what importing them takes.
 import { open } from 'node:fs/promises';
-import { Dice } from './random.js';
+import type { Dice } from './random.js';
 
 const WORDS = 'the build fails when a test reads from the socket before its server has bound a port so look at how the runner waits for it'.split(' ');
 

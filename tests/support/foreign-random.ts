@@ -1,5 +1,5 @@
 // Random logs in other agents' formats: well-formed ones, and ones that hold anything.
-import { Dice } from './random.js';
+import type { Dice } from './random.js';
 
 type Json = Record<string, unknown>;
 
@@ -201,8 +201,8 @@ export function damaged(records: readonly Json[], dice: Dice): Uint8Array {
 
 /** A copy of a value with something else in one place of it. */
 function anywhere(value: unknown, dice: Dice): unknown {
-  if (typeof value !== 'object' || value === null || dice.chance(0.15)) return dice.chance(0.5) ? dice.json(2) : dice.pick([null, 0, -1, '', [], {}, 'u1', 'e1', 1e300, { kind: 5 }, [null], [[]], true]);
-  const entries = Object.entries(value);
+  if (typeof value !== 'object' || value === null || dice.chance(0.15)) return dice.chance(0.5) ? dice.json(2) : dice.pick<unknown>([null, 0, -1, '', [], {}, 'u1', 'e1', 1e300, { kind: 5 }, [null], [[]], true]);
+  const entries: [string, unknown][] = Object.entries(value as object);
   if (entries.length === 0) return dice.json(1);
   const at = dice.below(entries.length);
   const [key, inner] = entries[at]!;

@@ -457,6 +457,7 @@ export class DshLog {
 
   /** Our seq of their event. */
   #ours(seq: number): number | undefined {
+    if (!Number.isSafeInteger(seq)) return undefined;
     let low = 0;
     let high = this.#runs.length;
     while (low < high) {
