@@ -44,7 +44,7 @@ suite(`samples of other agents${skip ? ' (skipped: no shared folder beside the c
         for (const seq of [...seqs.slice(-20), session!.seq - 1]) {
           const request = session!.at(seq).request();
           if (request.messages.length === 0) continue;
-          const model = { model: String(request.config?.model ?? 'm') };
+          const model = { model: (request.config?.model ?? 'm') as string };
           const bodies = [chatRequest(request, model), responsesRequest(request, model), messagesRequest(request, model)] as const;
           assert.deepEqual([...chatFaults(bodies[0].body), ...responsesFaults(bodies[1].body), ...anthropicFaults(bodies[2].body)], [], `seq ${seq}`);
           for (const { report: notices } of bodies) for (const { code } of notices) told[code] = (told[code] ?? 0) + 1;

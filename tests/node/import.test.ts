@@ -229,7 +229,7 @@ suite('DeepSeek Harness', () => {
 
 /** Frames of zstd with one uncompressed block each and a checksum. */
 async function frames(parts: readonly Uint8Array[]): Promise<Uint8Array> {
-  const { h64Raw } = await xxhash();
+  const hashes = await xxhash();
   const made = parts.map((part) => {
     const frame = new Uint8Array(4 + 1 + 4 + 3 + part.length + 4);
     const view = new DataView(frame.buffer);
@@ -239,7 +239,7 @@ async function frames(parts: readonly Uint8Array[]): Promise<Uint8Array> {
     const head = (part.length << 3) | 1;
     frame.set([head & 255, (head >> 8) & 255, head >> 16], 9);
     frame.set(part, 12);
-    view.setUint32(12 + part.length, Number(h64Raw(part) & 0xffffffffn), true);
+    view.setUint32(12 + part.length, Number(hashes.h64Raw(part) & 0xffffffffn), true);
     return frame;
   });
   return new Uint8Array(Buffer.concat(made));

@@ -202,7 +202,7 @@ export function damaged(records: readonly Json[], dice: Dice): Uint8Array {
 /** A copy of a value with something else in one place of it. */
 function anywhere(value: unknown, dice: Dice): unknown {
   if (typeof value !== 'object' || value === null || dice.chance(0.15)) return dice.chance(0.5) ? dice.json(2) : dice.pick<unknown>([null, 0, -1, '', [], {}, 'u1', 'e1', 1e300, { kind: 5 }, [null], [[]], true]);
-  const entries: [string, unknown][] = Object.entries(value as object);
+  const entries: [string, unknown][] = Object.entries(value);
   if (entries.length === 0) return dice.json(1);
   const at = dice.below(entries.length);
   const [key, inner] = entries[at]!;

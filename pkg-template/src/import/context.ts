@@ -13,6 +13,7 @@ export class Context {
   readonly report = new Report();
   readonly sink: ImportSink;
   readonly #options: ImportOptions;
+  readonly #ids = new Map<string, number>();
   #done = 0;
   #told = 0;
   #total: number;
@@ -28,6 +29,13 @@ export class Context {
   /** Whether forks are made. */
   get forks(): boolean {
     return this.#options.forks ?? true;
+  }
+
+  /** An id that no session of this import has. */
+  freshId(wanted: string): string {
+    const twins = this.#ids.get(wanted) ?? 0;
+    this.#ids.set(wanted, twins + 1);
+    return twins === 0 ? wanted : this.freshId(`${wanted}.${twins + 1}`);
   }
 
   /** More work has been found. */

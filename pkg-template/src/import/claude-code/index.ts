@@ -33,25 +33,19 @@ export async function importClaude(source: ImportSource, context: Context, paren
     if (!planner.owned(leaf) && (context.forks || scan.isSide(leaf))) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', await scan.uuid(leaf));
   }
   const base = scan.subagent ? `${scan.sessionId ?? source.name}.agent-${scan.agentId ?? source.name}` : (scan.sessionId ?? source.name);
-  const ids = new Map<string, number>();
   const sessions = await runPaths(
     {
       table,
       paths: planner.paths,
       format: 'claude-code',
       file: report.source,
-      header: (path, index) => {
-        const wanted = index === 0 ? base : `${base}.${path.origin ?? index}`;
-        const twins = ids.get(wanted) ?? 0;
-        ids.set(wanted, twins + 1);
-        return {
-          version: SESSION_FORMAT_VERSION,
-          id: twins === 0 ? wanted : `${wanted}.${twins + 1}`,
-          createdAt: scan.firstTime ?? 0,
-          ...(scan.cwd !== undefined && { cwd: scan.cwd }),
-          ...(index === 0 && parentOf(scan, parent)),
-        };
-      },
+      header: (path, index) => ({
+        version: SESSION_FORMAT_VERSION,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
+        createdAt: scan.firstTime ?? 0,
+        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
+        ...(index === 0 && parentOf(scan, parent)),
+      }),
       mapper: (builder, path) => new ClaudeMapper(builder, scan, path, report),
     },
     context,

@@ -29,7 +29,7 @@ export async function importCodex(source: ImportSource, context: Context): Promi
       file: report.source,
       header: (path, index) => ({
         version: SESSION_FORMAT_VERSION,
-        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
         createdAt: scan.createdAt ?? 0,
         ...(scan.cwd !== undefined && { cwd: scan.cwd }),
         ...(index === 0 && scan.parent !== undefined && { parentSession: scan.parent }),

@@ -34,7 +34,7 @@ export async function importPi(source: ImportSource, context: Context): Promise<
       file: report.source,
       header: (path, index) => ({
         version: SESSION_FORMAT_VERSION,
-        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
         createdAt: scan.createdAt ?? 0,
         ...(scan.cwd !== undefined && { cwd: scan.cwd }),
         ...(index === 0 && scan.parentSession !== undefined && { parentSession: scan.parentSession }),
