@@ -8,7 +8,7 @@ import { type Message, PalimpsestError, SessionReader, type Session } from 'pali
 import { blobSource, bytesSource, detect, importLog, type ImportOptions, type ImportResult, type ImportSource } from 'palimpsest/import';
 import { fileSink, fileSource } from 'palimpsest/import/node';
 import { checkLog } from 'palimpsest/invariants';
-import xxhash from 'xxhash-wasm';
+import { frames } from '../support/zstd-frames.js';
 
 const bytesOf = async (name: string): Promise<Uint8Array> => new Uint8Array(await readFile(join('tests/fixtures/foreign', name)));
 
@@ -226,24 +226,6 @@ suite('DeepSeek Harness', () => {
     assert.equal(cut.report.records, lines.length);
   });
 });
-
-/** Frames of zstd with one uncompressed block each and a checksum. */
-async function frames(parts: readonly Uint8Array[]): Promise<Uint8Array> {
-  const hashes = await xxhash();
-  const made = parts.map((part) => {
-    const frame = new Uint8Array(4 + 1 + 4 + 3 + part.length + 4);
-    const view = new DataView(frame.buffer);
-    view.setUint32(0, 0xfd2fb528, true);
-    frame[4] = 0b1010_0100;
-    view.setUint32(5, part.length, true);
-    const head = (part.length << 3) | 1;
-    frame.set([head & 255, (head >> 8) & 255, head >> 16], 9);
-    frame.set(part, 12);
-    view.setUint32(12 + part.length, Number(hashes.h64Raw(part) & 0xffffffffn), true);
-    return frame;
-  });
-  return new Uint8Array(Buffer.concat(made));
-}
 
 suite('importLog', () => {
   test('other files are detected as none, and refused', async () => {
