@@ -74,7 +74,7 @@ suite('Claude Code', () => {
     assert.deepEqual(types(main).slice(-5), ['turn/start', 'user/message', 'step/start', 'assistant/message', 'tool/call']);
     assert.deepEqual(result.report.anomalies.map(({ code, line, id }) => [code, line, id]), [
       ['not-json', 20, undefined],
-      ['unanswered-call', undefined, 't3'],
+      ['unanswered-call', 19, 't3'],
     ]);
     assert.deepEqual(errors(main), []);
   });
@@ -139,6 +139,20 @@ suite('Codex', () => {
     assert.deepEqual(usage(fork!.session!, fork!.header.seedLength), [{ inputTokens: 20, outputTokens: 5, cacheReadTokens: 30 }]);
     assert.deepEqual(main!.session!.requestHeader(), { config: { model: 'gpt-5.3-codex', effort: 'high' }, system: 'You are a coding agent.' });
     assert.deepEqual([errors(main!.session!), errors(fork!.session!)], [[], []]);
+  });
+
+  test('a rollback that takes back what another one left is a fork that others start from', async () => {
+    const say = (role: string, text: string): object => ({ timestamp: '2026-03-01T10:00:00.000Z', type: 'response_item', payload: { type: 'message', role, content: [{ type: 'input_text', text }] } });
+    const back = (turns: number): object => ({ timestamp: '2026-03-01T10:00:00.000Z', type: 'event_msg', payload: { type: 'thread_rolled_back', num_turns: turns } });
+    const turn = (name: string): object[] => [say('user', name), say('assistant', `to ${name}`)];
+    const result = await importLog(bytesSource(encode([...turn('one'), ...turn('two'), back(1), ...turn('three'), back(2), ...turn('four'), back(9), ...turn('five')])));
+    assert.deepEqual(result.sessions.map(({ role, origin, header, session: made }) => [role, origin, header.parentSession, made!.deriveMessages().flatMap(({ role: by, content: [block] }) => (by === 'user' ? [(block as { text: string }).text] : []))]), [
+      ['main', undefined, undefined, ['five']],
+      ['fork', 'rollback-8', 'bytes', ['one', 'three']],
+      ['fork', 'rollback-5', 'bytes.rollback-8', ['one', 'two']],
+      ['fork', 'rollback-11', 'bytes', ['four']],
+    ]);
+    assert.deepEqual(result.sessions.map(({ session: made }) => errors(made!)), [[], [], [], []]);
   });
 
   test('a forked file is named by its own header, and its parent by that', async () => {

@@ -38,26 +38,24 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
   for (const { list } of paths) for (const index of list) onPath[index] = 1;
   const snapshots = new Map<Path, Snapshot>();
   const made: ImportedSession[] = [];
-  const seedOf: { session: string; length: number }[] = [];
   const read = table.reader();
+  const wantedOf = byParent(paths);
   for (const [number, path] of paths.entries()) {
-    const wanted = wantedBy(paths, number);
+    const wanted = wantedOf.get(number) ?? new Map<number, Path[]>();
     const from = snapshots.get(path);
     snapshots.delete(path);
     const parent = path.parent === NONE ? undefined : made[path.parent];
     const seed = parent !== undefined && from !== undefined && from.seq > 0 ? { session: parent.id, length: from.seq } : undefined;
-    if (seed !== undefined) seedOf[number] = seed;
     const header: SessionHeader = { ...run.header(path, number), ...(parent !== undefined && { parentSession: parent.id }), ...(seed !== undefined && { seedLength: seed.length }) };
     const appender = await context.sink.begin(header, { role: path.role, ...(seed !== undefined && { seed }) });
     const writer = new LineWriter(header, appender);
-    let line = 0;
-    const builder = new LogBuilder(writer, { anomaly: (code, message, id) => context.report.anomaly(code, message, { ...(line > 0 && { line }), ...(id !== undefined && { id }), session: header.id }) }, from);
+    const builder = new LogBuilder(writer, { anomaly: (code, message, id, line) => context.report.anomaly(code, message, { ...(line > 0 && { line }), ...(id !== undefined && { id }), session: header.id }) }, from);
     if (from === undefined) builder.time = header.createdAt;
     const mapper = run.mapper(builder, path, read);
     const source = (at: number): { format: string; line: number; file?: string } => ({ format: run.format, line: at, ...(run.file !== undefined && { file: run.file }) });
     const one = async (index: number, map: boolean): Promise<void> => {
       const record = await read(index);
-      line = record.line;
+      builder.line = record.line;
       context.progress(table.size(index) + 1);
       const time = run.time === undefined ? timeOf(record.value.timestamp) : run.time(record);
       if (time !== undefined) builder.time = time;
@@ -67,10 +65,10 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
           mapped = await mapper.record(record);
         } catch (error) {
           if (!(error instanceof TooDeep) && !(error instanceof RangeError)) throw error;
-          builder.keep(source(line), record.kind, record.raw, record.size);
+          builder.keep(source(record.line), record.kind, record.raw, record.size);
         }
       } else {
-        builder.keep(source(line), record.kind, record.raw, record.size);
+        builder.keep(source(record.line), record.kind, record.raw, record.size);
       }
       table.account(index, mapped);
       if (writer.full) await writer.flush();
@@ -98,7 +96,6 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
       for (const fork of last) snapshots.set(fork, snapshot);
     }
     await others(table.length);
-    line = 0;
     builder.finish();
     const session = await writer.finish();
     made.push({ id: header.id, role: path.role, header, events: builder.seq, ...(path.origin !== undefined && { origin: path.origin }), ...(session !== undefined && { session }) });
@@ -106,14 +103,16 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
   return made;
 }
 
-/** Where snapshots are to be taken, and for whom. */
-function wantedBy(paths: readonly Path[], number: number): Map<number, Path[]> {
-  const wanted = new Map<number, Path[]>();
+/** By path: where snapshots are to be taken, and for whom. */
+function byParent(paths: readonly Path[]): Map<number, Map<number, Path[]>> {
+  const all = new Map<number, Map<number, Path[]>>();
   for (const path of paths) {
-    if (path.parent !== number || !path.seeded) continue;
+    if (path.parent === NONE || !path.seeded) continue;
+    let wanted = all.get(path.parent);
+    if (wanted === undefined) all.set(path.parent, (wanted = new Map()));
     const list = wanted.get(path.at);
     if (list === undefined) wanted.set(path.at, [path]);
     else list.push(path);
   }
-  return wanted;
+  return all;
 }

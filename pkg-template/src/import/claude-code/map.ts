@@ -56,6 +56,8 @@ export class ClaudeMapper implements Mapper {
     const builder = this.#builder;
     const now = builder.time;
     builder.time = this.#time;
+    const { line } = builder;
+    builder.line = parts[0]!.line;
     try {
       this.#message(parts);
     } catch (error) {
@@ -63,6 +65,7 @@ export class ClaudeMapper implements Mapper {
       for (const part of parts) this.#keep(part, part.raw);
     }
     builder.time = now;
+    builder.line = line;
   }
 
   /** Writes one message from its parts. */

@@ -33,6 +33,8 @@ export class CodexMapper implements Mapper {
   #marks: string[] = [];
   #held: Held[] = [];
   #time = 0;
+  /** Line of the first item of the message at hand. */
+  #line = 0;
   #model: string | undefined;
   #tools: readonly ToolSchema[] = [];
   #prompt: readonly ContentBlock[] = [];
@@ -82,7 +84,10 @@ export class CodexMapper implements Mapper {
       const content = this.#content;
       this.#content = [];
       this.#marks = [];
+      const { line } = builder;
+      builder.line = this.#line;
       builder.model(content, usage);
+      builder.line = line;
     } else if (usage !== undefined) {
       builder.mark = [];
       builder.usage(usage);
@@ -134,6 +139,7 @@ export class CodexMapper implements Mapper {
       this.#content.push(...blocks);
       this.#marks.push(printOf(['assistant', blocks]));
       this.#time = this.#builder.time;
+      if (this.#marks.length === 1) this.#line = record.line;
       this.#keep(record, restOf(record, payload, ['content', 'summary', 'encrypted_content', 'arguments', 'input']));
       return true;
     }
