@@ -323,5 +323,21 @@ suite('importLog', () => {
     assert.deepEqual(told(main.deriveMessages()).slice(0, 1), ['user: half \ud83d']);
     assert.deepEqual(rest.map((raw) => typeof raw === 'string' && raw.includes(deep)), [true, true]);
     assert.equal(result.report.anomalyCounts['too-deep'], 2);
+    const harness = await importLog(bytesSource(encode([
+      { type: 'session', version: 0, id: 'd', createdAt: 1, delegationDepth: 0 },
+      `{"type":"agent/inbox/spliced","seq":0,"time":1,"data":{"a":${deep}}}`,
+      `{"type":"user/message","seq":1,"time":1,"data":{"content":[{"type":"x","a":${deep}}],"source":{"kind":"user"}},"surfaceOp":"append"}`,
+      { type: 'turn/start', seq: 2, time: 1, data: { turn: 1 } },
+      { type: 'user/message', seq: 3, time: 1, data: { content: [{ type: 'text', text: 'Hello.' }], source: { kind: 'user' } }, surfaceOp: 'append' },
+    ])));
+    assert.deepEqual(told(session(harness).deriveMessages()), ['user: Hello.']);
+    assert.deepEqual(session(harness).events.map((event) => (event.type === 'import/record' ? typeof event.data.raw : event.type)), ['turn/start', 'string', 'string', 'user/message']);
+    const rollout = await importLog(bytesSource(encode([
+      { type: 'session_meta', payload: { id: 'c' } },
+      `{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"x","a":${deep}}]}}`,
+      { type: 'response_item', payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] } },
+    ])));
+    assert.deepEqual(told(session(rollout).deriveMessages()), ['assistant: Hello.']);
+    assert.equal(rollout.report.mapped + rollout.report.kept, 3);
   });
 });

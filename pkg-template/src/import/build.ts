@@ -11,7 +11,7 @@
 import type { ContentBlock, EpochHeader, MessageSource, SessionEventMap, SessionEventType, TurnEndReason, TurnTrigger, Usage } from '../events.js';
 import type { JsonValue } from '../ids.js';
 import { IdTable } from './id-table.js';
-import { isObject } from './json.js';
+import { deepText } from './json.js';
 import type { ImportRecordSource } from './vocabulary.js';
 import type { LineWriter } from './writer.js';
 
@@ -62,7 +62,12 @@ export interface Snapshot {
 }
 
 /** The event is nested too deeply to be written. */
-export class TooDeep extends Error {}
+class TooDeep extends Error {}
+
+/** Whether an error says that a value is nested too deeply: one of ours, or the engine's own. */
+export function isTooDeep(error: unknown): boolean {
+  return error instanceof TooDeep || error instanceof RangeError;
+}
 
 /** Writes one session. */
 export class LogBuilder {
@@ -335,7 +340,7 @@ export class LogBuilder {
     try {
       this.emit('import/record', item.record);
     } catch (error) {
-      if (!(error instanceof TooDeep)) throw error;
+      if (!isTooDeep(error)) throw error;
       this.#notes.anomaly('too-deep', `line ${item.record.source.line} is nested too deeply; it is kept as text`, undefined, item.record.source.line);
       this.emit('import/record', { ...item.record, raw: deepText(item.record.raw) });
     }
@@ -397,24 +402,4 @@ function orderedFields(fields: Fields): object {
   if (fields === undefined) return {};
   const { sourceEventSeqs, surfaceOp } = fields;
   return sourceEventSeqs === undefined ? { surfaceOp } : { sourceEventSeqs, surfaceOp };
-}
-
-/** JSON text of a value that `JSON.stringify` cannot walk. */
-function deepText(value: JsonValue): string {
-  const out: string[] = [];
-  const stack: (string | { value: JsonValue })[] = [{ value }];
-  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
-    if (typeof item === 'string') {
-      out.push(item);
-    } else if (Array.isArray(item.value)) {
-      const parts = (item.value as readonly JsonValue[]).flatMap((child, at) => (at === 0 ? [{ value: child }] : [',', { value: child }]));
-      stack.push(']', ...parts.reverse(), '[');
-    } else if (isObject(item.value)) {
-      const parts = Object.entries(item.value).flatMap(([key, child], at) => [`${at === 0 ? '' : ','}${JSON.stringify(key)}:`, { value: child }]);
-      stack.push('}', ...parts.reverse(), '{');
-    } else {
-      out.push(JSON.stringify(item.value));
-    }
-  }
-  return out.join('');
 }

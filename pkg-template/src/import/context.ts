@@ -20,6 +20,8 @@ export class Context {
   readonly sink: ImportSink;
   readonly #options: ImportOptions;
   readonly #ids = new Map<string, number>();
+  /** Whether nobody has given a sink. */
+  readonly inMemory: boolean;
   #forks = 0;
   #done = 0;
   #told = 0;
@@ -29,6 +31,7 @@ export class Context {
 
   constructor(options: ImportOptions, total: number) {
     this.#options = options;
+    this.inMemory = options.sink === undefined;
     this.sink = options.sink ?? memorySink();
     this.#total = total;
   }
