@@ -200,13 +200,14 @@ export class Session {
    * @returns the logged event, deeply frozen: a snapshot, which later changes of `data` do not reach
    * @throws PalimpsestError naming session, seq and path; the log is then as it was
    */
-  append<T extends SessionEventType>(type: T, data: SessionEventMap[T], ...intent: IntentArguments<T>): SessionEvent<T> {
+  append<T extends SessionEventType>(type: T, data: SessionEventMap[T], ...intent: IntentArguments<T>): SessionEvent<T>;
+  append(type: SessionEventType, data: unknown, intent?: unknown): SessionEvent {
     if (this.#notifying) throw this.#refusal('REENTRANT_APPEND', 'a listener appends to the session whose event it is being told about; append after it has returned (queueMicrotask)');
     if (typeof type !== 'string' || (type as string) === '') throw this.#refusal('INVALID_TYPE', 'the event type must be a non-empty string');
     this.#live();
     const kind = KINDS.get(type) ?? 0;
     // Read before the seq is taken: a getter in it may append as well.
-    const fields = freezeIntent(intent[0], this.id, this.#length);
+    const fields = freezeIntent(intent, this.id, this.#length);
     const seq = this.#length;
     const time = Math.max(0, Math.trunc(Date.now()));
     // Whatever the core may refuse crosses at once and alone: nothing that waits can be refused with it.
@@ -230,7 +231,7 @@ export class Session {
     }
     const event = Object.freeze(
       fields === undefined ? { type, seq, time, data: snapshot } : { type, seq, time, data: snapshot, ...fields },
-    ) as unknown as SessionEvent<T>;
+    ) as unknown as SessionEvent;
     this.#length = seq + 1;
     this.#recent.push(event);
     if (crossed && this.#recent.length > RECENT) this.#forgetRecent();

@@ -9,11 +9,11 @@ import { Failure, testTools } from '../../../pkg-template/scripts/tools.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** What the original asks of Node: whether a working directory is absolute, and a way to load what a page never needs. */
+/** What the original asks of Node: whether a working directory is absolute, and its own version. */
 const STUBS = {
   'node:process': 'export default { env: {} };',
   'node:path': "export const isAbsolute = (path) => path.startsWith('/'); export const posix = { isAbsolute }; export const win32 = posix; export default { isAbsolute, posix, win32 };",
-  'node:module': "export const createRequire = () => () => { throw new Error('not in a page'); };",
+  'node:module': 'export const createRequire = () => () => ({ version: undefined });',
   '../thread-clock.mjs': 'export const threadClock = undefined;',
   './thread-clock.mjs': 'export const threadClock = undefined;',
 };
@@ -55,9 +55,11 @@ export async function runInBrowser(names, options) {
       try {
         const page = await browser.newPage();
         page.setDefaultTimeout(0);
+        const broken = new Promise((_, reject) => {
+          page.on('pageerror', reject);
+        });
         await page.goto(`http://127.0.0.1:${server.address().port}/`);
-        await page.waitForFunction('globalThis.bench !== undefined');
-        return await use(page);
+        return await Promise.race([page.waitForFunction('globalThis.bench !== undefined').then(() => use(page)), broken]);
       } finally {
         await browser.close();
       }
