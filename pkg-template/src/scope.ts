@@ -133,11 +133,18 @@ export abstract class SessionOwner {
 
   /**
    * Flushes all sessions that belong here, then detaches them in order, then drops the listeners. From the first moment
-   * nothing new can enter. Calls share one promise.
+   * nothing new can enter. Calls share one promise, also those of the listeners that run meanwhile; a `session/flush`
+   * listener that waits for it waits for itself.
    * @throws (rejects) FlushError when a flush failed; the sessions are detached all the same
    */
   dispose(): Promise<void> {
-    this.#disposing ??= this.close();
+    if (this.#disposing === undefined) {
+      let settle!: (closed: Promise<void>) => void;
+      // Set before any listener runs, which may call this again.
+      this.#disposing = new Promise((resolve) => (settle = resolve));
+      this.seal();
+      settle(this.close());
+    }
     return this.#disposing;
   }
 
@@ -146,9 +153,13 @@ export abstract class SessionOwner {
     return this.dispose();
   }
 
+  /** @internal From now on nothing new can enter. */
+  seal(): void {
+    this.owner.closed = true;
+  }
+
   /** @internal */
   protected async close(): Promise<void> {
-    this.owner.closed = true;
     const entries = [...this.owner.entries].filter((entry) => !entry.session.disposed);
     const results = await Promise.allSettled(entries.map((entry) => this.registry.flush(entry)));
     for (const entry of this.owner.entries) this.registry.detach(entry);

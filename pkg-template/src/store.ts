@@ -50,8 +50,13 @@ export class SessionStore extends SessionOwner {
   }
 
   /** @internal */
+  override seal(): void {
+    super.seal();
+    for (const scope of this.#scopes) scope.seal();
+  }
+
+  /** @internal */
   protected override async close(): Promise<void> {
-    this.owner.closed = true;
     const results = await Promise.allSettled([...this.#scopes].map((scope) => scope.dispose()));
     results.push(...(await Promise.allSettled([super.close()])));
     throwFailures(this.name, results);
