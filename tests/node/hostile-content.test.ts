@@ -1,11 +1,12 @@
 // Content that is no content: a log may hold it, so everything that reads messages must bear it.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type ContentBlock, type ModelRequest, PalimpsestError, Session, SessionReader } from 'palimpsest';
+import { type ContentBlock, type ModelRequest, PalimpsestError, Session, SessionReader, SessionStore } from 'palimpsest';
 import { modelMessages } from 'palimpsest/ai-sdk';
 import { messagesRequest } from 'palimpsest/anthropic';
 import { compactIfNeeded, compactRegion, estimateTokens, pruneToolResults } from 'palimpsest/compaction';
 import { requestDifference } from 'palimpsest/invariants';
+import { PalimpsestSaver } from 'palimpsest/langgraph';
 import { type Notice, chatRequest, responsesRequest } from 'palimpsest/openai';
 import { AgentsSession } from 'palimpsest/openai-agents';
 import { appendLoosely } from '../support/append.js';
@@ -198,6 +199,17 @@ suite('content that is no content', () => {
     assert.deepEqual(told.filter(({ code }) => code === 'too-deep').map(({ path }) => path), ['tools[0]']);
     assert.equal(requestDifference(session, asked), undefined);
     assert.match(requestDifference(session, { ...asked, tools: [{ name: 'deep', parameters: { properties: nested('object', LEVELS, 'other') } }] as never })!, /^tools\[0\]\.parameters\.properties\.a.*… .*the request holds "other", the log "core"$/);
+  });
+
+  test('a graph’s thread passes over checkpoints and writes that no saver wrote', async () => {
+    const store = new SessionStore();
+    const session = store.create('langgraph-thread');
+    const state = { type: 'json', text: '{}' };
+    for (const type of ['langgraph/checkpoint', 'langgraph/writes']) {
+      for (const data of [null, 5, 'text', [], {}, { ns: '', id: 'a' }, { ns: '', id: 'a', checkpoint: state, metadata: state, values: [null], taskId: 't', taskPath: '', writes: [null] }, { ns: DEEP[0], id: DEEP[1] }]) appendLoosely(session, type, data);
+    }
+    const saver = new PalimpsestSaver(store);
+    assert.equal(await saver.getTuple({ configurable: { thread_id: 'thread' } }), undefined);
   });
 
   test('a request that is none is refused', () => {
