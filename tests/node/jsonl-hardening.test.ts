@@ -93,6 +93,21 @@ suite('jsonl: names', () => {
     await adapter.close({ abandon: true });
   });
 
+  test('a file where a directory of logs might be keeps no session from being found', async (context) => {
+    const root = await temporary(context);
+    const first = open(root);
+    const session = first.store.create('a');
+    runTurn(session);
+    await first.adapter.close();
+    await writeFile(join(root, 'cwd-000000000000'), 'not a directory');
+    const { adapter } = open(root);
+    assert.equal(whole(await adapter.load('a')), whole(session));
+    await assert.rejects(adapter.load('b'), refusal('SESSION_NOT_FOUND'));
+    const { sessions, broken } = await adapter.list();
+    assert.deepEqual([sessions.map(({ id }) => id), broken.map(({ location }) => location)], [['a'], [join(root, 'cwd-000000000000')]]);
+    await adapter.close();
+  });
+
   test('a root behind a symbolic link is the same root', async (context) => {
     const root = await temporary(context);
     await mkdir(join(root, 'real'));
