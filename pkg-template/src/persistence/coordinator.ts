@@ -8,7 +8,7 @@
 
 import { isObject, need, needAmount, needObject } from '../arguments.js';
 import { FlushError, PalimpsestError } from '../errors.js';
-import type { SessionEvent, SessionHeader, SessionId } from '../events.js';
+import { type SessionEvent, type SessionHeader, SessionId } from '../events.js';
 import type { Unsubscribe } from '../feed.js';
 import type { SessionOwner } from '../scope.js';
 import { type Session, appendEvents, deliver } from '../session.js';
@@ -183,6 +183,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
 
   async #load(id: SessionId, cwd: string | null | undefined, scope: SessionOwner): Promise<Session> {
     this.#refuseClosed();
+    SessionId(id);
     const earlier = this.#byId.get(id);
     const live = this.#owner.get(id);
     if (live) {
@@ -308,6 +309,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
 
   /** What this adapter has yet to save of a session belongs to what is stored. */
   async #settle(id: SessionId): Promise<void> {
+    SessionId(id);
     await Promise.allSettled(this.#loading.values());
     const writer = this.#byId.get(id);
     const live = this.#owner.get(id);
@@ -379,6 +381,9 @@ class Adapter implements PersistenceAdapter, WriterContext {
     for (const unsubscribe of this.#subscriptions) unsubscribe();
     this.#closed = true;
     for (const writer of this.#writers) this.#release(writer);
+    // What comes after is saved by nobody, and nothing is said about it.
+    this.#writers.clear();
+    this.#byId.clear();
     await Promise.all(this.#releases);
     try {
       await this.backend.close?.();
