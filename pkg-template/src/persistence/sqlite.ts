@@ -259,7 +259,7 @@ class SqliteBackend implements StorageBackend {
     let seq = start;
     for (const line of linesOf(lines)) {
       const { type, time, data, source_event_seqs, surface_op, line: odd } = rowOf(line, seq);
-      this.#sql.run('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)', key, seq, type, time, data, source_event_seqs, surface_op, odd);
+      this.#sql.run('INSERT INTO events (session_id, seq, type, time, data, source_event_seqs, surface_op, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)', key, seq, type, time, data, source_event_seqs, surface_op, odd);
       seq++;
     }
     if (seq !== start + count) throw new Error(`${seq - start} lines came for ${count} events`);
@@ -342,7 +342,7 @@ class SqliteBackend implements StorageBackend {
     // Of sessions of one id in several working directories, the first has the id as its key.
     const key = this.#session(plain) ? JSON.stringify([id, cwd ?? null]) : plain;
     this.#sql.run(
-      'INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO sessions (session_id, id, cwd, version, created_at, parent_session, seed_length, header, prefix_id, prefix_length) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       key,
       plain,
       cwd === undefined ? null : keyOf(cwd),

@@ -44,8 +44,9 @@ const row = (name, events, label, [kept, filed], full) => ({
           for (const [key, lists] of Object.entries(samples)) (lists[who] ??= []).push(found[key]);
         }
       }
-      const withFiled = ({ ours: _, filed: found, ...others }) => ({ ...(found && { ours: found }), ...others });
-      const withKept = ({ filed: _, ...others }) => others;
+      const without = (dropped, figuresOf) => Object.fromEntries(Object.entries(figuresOf).filter(([who]) => who !== dropped));
+      const withKept = (all) => without('filed', all);
+      const withFiled = (all) => ({ ...(all.filed && { ours: all.filed }), ...without('ours', withKept(all)) });
       return [
         { name: `${name}-cold`, work: `the same of ${label}, compacted, in a new process`, unit: 'ms', goal: null, ...figures(withKept(samples.elapsed)) },
         { name: `${name}-memory`, work: 'peak memory of that process', unit: 'MB', goal: kept, ...figures(withKept(samples.peak), 1e-6) },
