@@ -9,7 +9,7 @@ import { FAULTS, type FaultCode, type SalvageFinding } from './finding.js';
 /** Findings of one code that are listed; those beyond are counted in the last one. */
 const MOST_OF_A_CODE = 1000;
 
-const LOG_ONLY = ['prompt/blocked', 'todo/write', 'hook/invoked', 'hook/result', 'repair/note', 'repair/record'];
+const LOG_ONLY = ['prompt/blocked', 'todo/write', 'hook/invoked', 'hook/result', 'repair/note', 'repair/record', 'import/record'];
 
 interface Details {
   readonly seq?: number;

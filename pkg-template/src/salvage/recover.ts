@@ -19,7 +19,7 @@ export interface Recovered {
 /** How many times a line's length may be looked at before the rest is given up: a hostile line has a head at every byte. */
 const BUDGET = 32;
 
-const HEAD = [...'{"type":"'].map((char) => char.charCodeAt(0));
+const HEAD = new TextEncoder().encode('{"type":"');
 
 /**
  * Finds the records in a broken line. A record begins with `{"type":"`, and an event goes on with its `seq` (blocks of

@@ -272,7 +272,7 @@ class Salvager {
     }
     if (!first) {
       const action = code === undefined ? 'what follows it in its own numbers became a session of its own' : this.#keep(text, piece);
-      this.#found.fault('SECOND_HEADER', 'error', piece, { message: `${FAULTS.SECOND_HEADER} (${JSON.stringify(value.id)?.slice(0, 80) ?? 'without an id'})`, action });
+      this.#found.fault('SECOND_HEADER', 'error', piece, { message: `${FAULTS.SECOND_HEADER} (${typeof value.id === 'string' ? JSON.stringify(value.id).slice(0, 80) : 'without an id'})`, action });
     } else if (code !== undefined) {
       this.#found.rule(code, 'error', piece, { message: 'the session header lacks a field, or a field is of another kind', action: `its sound fields were kept; ${this.#keep(text, piece)}` });
       this.#begin(value);
