@@ -1,6 +1,7 @@
 /** Gathers findings while a file is read. Nothing here grows with the file: codes that come too often are counted. */
 
 import type { ErrorCode } from '../errors.js';
+import { isSurfaceEligibleType } from '../events.js';
 import type { RuleCode } from '../invariants/finding.js';
 import { KINDS } from '../kinds.js';
 import type { Branch, Place } from './branch.js';
@@ -52,7 +53,8 @@ export class Findings {
   /** An event that is in the log. */
   event(type: string, text: string, place: Place, seq: number): void {
     if (!this.#known.has(type) && !/"ignorable"\s*:\s*true/.test(text)) this.count('UNKNOWN_TYPE', place, seq, type);
-    if (SURROGATE.test(text) && hasLoneSurrogate(text)) this.fault('LONE_SURROGATE', 'warning', place, { seq });
+    // A pair may be split between two chunks of a stream: only what the model is shown counts.
+    if (isSurfaceEligibleType(type) && SURROGATE.test(text) && hasLoneSurrogate(text)) this.fault('LONE_SURROGATE', 'warning', place, { seq });
   }
 
   /** All of them, in file order. */

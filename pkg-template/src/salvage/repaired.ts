@@ -12,8 +12,9 @@ import { positionOf } from '../position.js';
 import type { Session } from '../session.js';
 import type { SessionEvent, SessionHeader } from '../events.js';
 import type { JsonValue } from '../ids.js';
+import type { Hole } from './branch.js';
 import type { SalvageFinding } from './finding.js';
-import { type Salvaged, spareHoles } from './salvaged.js';
+import { details, type Salvaged } from './salvaged.js';
 
 declare module '../events.js' {
   interface SessionEventMap {
@@ -51,6 +52,8 @@ export interface RepairAction {
 /** One repaired log. */
 export interface RepairedLog {
   readonly header: SessionHeader;
+  /** Events at its start that it shares with another of the logs; 0 for the first one. */
+  readonly shared: number;
   /** Events that were written besides the salvaged ones. */
   readonly added: readonly SessionEvent[];
   /** What was done to this log. */
@@ -81,14 +84,15 @@ export function repaired(salvaged: Salvaged): RepairedLog[] {
     const why = salvaged.findings.find(({ code }) => code === 'UNSUPPORTED_VERSION');
     throw new PalimpsestError(why ? 'UNSUPPORTED_VERSION' : 'CORRUPT_LOG', why?.message ?? 'nothing in it can be read as a session log, so there is nothing to repair');
   }
-  return salvaged.sessions.map((session, index) => repairedLog(session, index === 0, salvaged));
+  const { holes, shared } = details.get(salvaged) ?? { holes: [], shared: [] };
+  return salvaged.sessions.map((session, index) => ({ ...repairedLog(session, index === 0, salvaged, holes), shared: shared[index] ?? 0 }));
 }
 
-function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged): RepairedLog {
+function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, holes: readonly Hole[]): Omit<RepairedLog, 'shared'> {
   const mine = salvaged.findings.filter((finding) => (isFirst ? finding.session === undefined : finding.session === session.id));
   const done = mine.flatMap(({ code, line, byte, action, seq }: SalvageFinding) => (action === undefined ? [] : [{ code, line, byte, action, ...(seq !== undefined && { seq }) }]));
   const kept = isFirst ? salvaged.kept : [];
-  const unreadable = isFirst ? (spareHoles.get(salvaged) ?? []) : [];
+  const unreadable = isFirst ? holes : [];
   const noted = done.some(({ code }) => !NOTHING_DONE.includes(code)) || kept.length > 0 || unreadable.some(({ line }) => !salvaged.lost.some((lost) => lost.line === line && lost.code === 'TORN_TAIL'));
   const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept: shortened(kept) }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
   return {

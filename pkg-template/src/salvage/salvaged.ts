@@ -11,8 +11,8 @@ import type { Writers } from './writers.js';
 /** A damaged log, as far as it can be read. The caller owns the sessions, and may `free` them. */
 export interface Salvaged {
   /**
-   * The log, and after it one session for each other writer's branch, with `parentSession` and `seedLength` saying
-   * what it shares. Empty where the file holds no event, or is of another format version.
+   * The log, and after it one session for each other writer's branch, whose `parentSession` and `seedLength` say what it
+   * shares, and for each other log in the same file. Empty where the file holds no event, or is of another format version.
    */
   readonly sessions: readonly Session[];
   /** Everything that is wrong, or worth knowing, in file order. */
@@ -21,7 +21,7 @@ export interface Salvaged {
   readonly lost: readonly LostRange[];
   /** JSON of the file that is no event. */
   readonly kept: readonly KeptText[];
-  /** Records that were read. Each is an event of exactly one session (in the sessions after the first: behind the seed), but for the copies. */
+  /** Records that were read. Each is an event of exactly one session, not counting what a session shares with another, but for the copies. */
   readonly records: number;
   /** How many of these repeat another one byte for byte, and are in the sessions once. */
   readonly copies: number;
@@ -29,8 +29,8 @@ export interface Salvaged {
   readonly bytes: number;
 }
 
-/** @internal What {@link repaired} has to know besides. */
-export const spareHoles = new WeakMap<Salvaged, readonly Hole[]>();
+/** @internal What `repaired` has to know besides: what could not be read and had no place, and the events each session has from another one. */
+export const details = new WeakMap<Salvaged, { readonly holes: readonly Hole[]; readonly shared: readonly number[] }>();
 
 /** @internal */
 export function conclude(writers: Writers, found: Findings, rest: Omit<Salvaged, 'sessions' | 'findings'>): Salvaged {
@@ -46,7 +46,7 @@ export function conclude(writers: Writers, found: Findings, rest: Omit<Salvaged,
     })
     .sort((a, b) => a.byte - b.byte);
   const salvaged = { sessions, findings, ...rest };
-  spareHoles.set(salvaged, [...writers.spare, ...writers.holes]);
+  details.set(salvaged, { holes: [...writers.spare, ...writers.holes], shared: branches.map(({ seedLength }) => seedLength) });
   return salvaged;
 }
 

@@ -36,7 +36,7 @@ export class Writers {
     const { id } = JSON.parse(header) as { id?: unknown };
     const free = typeof id === 'string' ? this.#freeId(id) : undefined;
     try {
-      this.current = new Branch(free === undefined || free === id ? header : withMembers(header, { id: JSON.stringify(free) }));
+      this.current = new Branch(free === undefined || free === id ? header : withMembers(header, { id: JSON.stringify(free), parentSession: JSON.stringify(id), seedLength: '0' }));
     } catch (thrown) {
       const error = thrownByCore(thrown);
       if (error === undefined) throw thrown;
