@@ -14,7 +14,7 @@ type Pieces = Iterable<Uint8Array | string>;
 /** Writes a new file, or standard output for `-`. @throws CliError where the file exists */
 export async function writeNew(path: string, pieces: Pieces): Promise<void> {
   if (path === STANDARD) {
-    for (const piece of pieces) await write(piece);
+    for (const piece of gathered(pieces)) await write(piece);
     return;
   }
   const file = await open(path, 'wx').catch((error: unknown) => {
@@ -27,7 +27,7 @@ export async function writeNew(path: string, pieces: Pieces): Promise<void> {
   };
   process.once('SIGINT', interrupted);
   try {
-    for (const piece of pieces) await file.writeFile(piece);
+    for (const piece of gathered(pieces)) await file.writeFile(piece);
     await file.sync();
   } catch (error) {
     await unlink(path).catch(() => undefined);
@@ -36,6 +36,26 @@ export async function writeNew(path: string, pieces: Pieces): Promise<void> {
     process.off('SIGINT', interrupted);
     await file.close();
   }
+}
+
+/** Text that is written at once. */
+const AT_ONCE = 1 << 18;
+
+/** The same with short texts joined. */
+function* gathered(pieces: Pieces): Pieces {
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') text += piece;
+    else {
+      yield text;
+      text = '';
+      yield piece;
+    }
+    if (text.length < AT_ONCE) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
 }
 
 /** Events that make one piece of a log. */

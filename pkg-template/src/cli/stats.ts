@@ -2,7 +2,8 @@
 
 import { estimateTokens } from '../compaction/estimate.js';
 import { positionOf } from '../position.js';
-import type { Session } from '../session.js';
+import type { Message } from '../events.js';
+import { internal, type Session } from '../session.js';
 import { openInput } from './input.js';
 import { field, list, text } from './describe.js';
 import { count, Exit, paint, print, printable, printJson, size, table, time } from './host.js';
@@ -114,7 +115,7 @@ export function statsOf(session: Session, format = 'palimpsest'): Stats {
     turns: types.get('turn/start') ?? 0,
     turnOpen,
     steps: types.get('step/start') ?? 0,
-    surface: { nodes: session.surface.nodes.length, estimatedTokens: estimateTokens(session.deriveMessages()) },
+    surface: surfaceOf(session),
     tokens: { ...tokens, ...(input > 0 && { cachedShare: tokens.cacheRead / input }) },
     models: [...models],
     tools: [...tools].map(([name, counts]) => ({ name, ...counts })).sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)),
@@ -125,9 +126,20 @@ export function statsOf(session: Session, format = 'palimpsest'): Stats {
 }
 
 function byteLength(session: Session): number {
-  let bytes = session.headerLine().length;
-  for (let from = 0; from < session.seq; from += 4096) bytes += session.jsonl(from, Math.min(from + 4096, session.seq)).length;
-  return bytes;
+  return session.headerLine().length + internal(session).core().byteLength();
+}
+
+/** The surface in numbers; its messages are looked at and not kept. */
+function surfaceOf(session: Session): Stats['surface'] {
+  const core = internal(session).core();
+  const seqs = core.surfaceSeqs(session.seq);
+  let estimatedTokens = 0;
+  for (let from = 0; from < seqs.length; from += PAGE) {
+    for (const message of JSON.parse(core.messagesJson(seqs.subarray(from, from + PAGE))) as (Message | null)[]) {
+      if (message !== null) estimatedTokens += estimateTokens(message);
+    }
+  }
+  return { nodes: seqs.length, estimatedTokens };
 }
 
 function number(value: unknown): number {

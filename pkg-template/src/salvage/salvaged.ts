@@ -1,8 +1,8 @@
 /** What a salvage gives: sessions that load, and the findings about the file and about their events. */
 
 import { checkLog } from '../invariants/check-log.js';
-import { isSurfaceEvent, type SessionEvent } from '../events.js';
-import { adopt, type Session } from '../session.js';
+import type { Message, SessionEvent } from '../events.js';
+import { adopt, internal, type Session } from '../session.js';
 import type { Branch, Hole } from './branch.js';
 import { FAULTS, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
 import type { Draft, Findings } from './findings.js';
@@ -76,24 +76,34 @@ function isRepair(event: SessionEvent | undefined): boolean {
   return event !== undefined && (event.type as string).startsWith('repair/');
 }
 
+/** Nodes of the surface whose messages are looked at together. */
+const PIECE = 256;
+
 /** Seqs of the messages on the surface that stand between a call and its result. */
 function textsBetweenPairs(session: Session): number[] {
+  const core = internal(session).core();
+  const seqs = core.surfaceSeqs(session.seq);
   const between: number[] = [];
-  let waiting: { open: Set<unknown>; texts: number[] } = { open: new Set(), texts: [] };
-  for (const { seq } of session.surface.nodes) {
-    const event = session.events[seq];
-    if (event === undefined || !isSurfaceEvent(event)) continue;
-    if (event.type === 'assistant/message') {
-      waiting = { open: new Set(event.data.content.flatMap((block) => (isCall(block) ? [block.id] : []))), texts: [] };
-    } else if (event.type === 'tool/result') {
-      if (waiting.open.delete(event.data.callId)) between.push(...waiting.texts.splice(0));
-    } else if (waiting.open.size > 0) {
-      waiting.texts.push(seq);
+  let open = new Set<string>();
+  let texts: number[] = [];
+  for (let from = 0; from < seqs.length; from += PIECE) {
+    const piece = seqs.subarray(from, from + PIECE);
+    for (const [index, message] of (JSON.parse(core.messagesJson(piece)) as (Message | null)[]).entries()) {
+      if (message === null) continue;
+      const result = message.content.length === 1 ? (message.content[0] as { type?: unknown; toolCallId?: string } | null) : null;
+      if (message.role === 'assistant') {
+        open = new Set(message.content.flatMap((block) => (isCall(block) ? [block.id] : [])));
+        texts = [];
+      } else if (result?.type === 'tool-result' && typeof result.toolCallId === 'string') {
+        if (open.delete(result.toolCallId)) between.push(...texts.splice(0));
+      } else if (open.size > 0) {
+        texts.push(piece[index]!);
+      }
     }
   }
   return between;
 }
 
-function isCall(block: unknown): block is { id: unknown } {
-  return typeof block === 'object' && block !== null && (block as { type?: unknown }).type === 'tool-call';
+function isCall(block: unknown): block is { id: string } {
+  return typeof block === 'object' && block !== null && (block as { type?: unknown }).type === 'tool-call' && typeof (block as { id?: unknown }).id === 'string';
 }
