@@ -12,7 +12,7 @@ export function field(value: unknown, key: string): unknown {
 export function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
-  if (typeof value !== 'object' || value === null) return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   return Array.isArray(value) ? `[${value.length}]` : `{ ${Object.keys(value).slice(0, 8).join(', ')} }`;
 }
 

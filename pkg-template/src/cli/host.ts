@@ -90,9 +90,11 @@ const SYSTEM: Readonly<Record<string, string>> = {
 
 function fromError(error: unknown): CliError {
   if (error instanceof PalimpsestError) return new CliError(error.message, { hint: HINTS[error.code] ?? `the error's code is ${error.code}`, cause: error });
-  const { code } = Object(error) as { code?: unknown };
+  const { code, path } = Object(error) as { code?: unknown; path?: unknown };
   const message = error instanceof Error ? error.message : String(error);
-  if (typeof code === 'string') return new CliError(message, { hint: SYSTEM[code] ?? `the system's code is ${code}`, cause: error });
+  // Node's messages name the call as well: `ENOENT: no such file or directory, open 'x'`.
+  const words = /^[A-Z0-9_]+: (.*), [a-z]+(?: '.*')?$/s.exec(message)?.[1];
+  if (typeof code === 'string') return new CliError(words !== undefined && typeof path === 'string' ? `${path}: ${words}` : message, { hint: SYSTEM[code] ?? `the system's code is ${code}`, cause: error });
   return new CliError(message, { hint: 'this is a fault of palimpsest itself; please report it with the command that you ran', cause: error });
 }
 

@@ -71,6 +71,6 @@ async function show(path: string, logs: readonly { log: RepairedLog; file: strin
     for (const { line, code, action } of log.done) await print(`  line ${line}  ${code}: ${printable(action)}`);
     if (log.added.length > 0) await print(`  added at the end: ${log.added.map(({ type }) => type).join(', ')}`);
   }
-  const summary = nothing ? 'there was nothing to repair' : `${lostBytes === 0 ? 'nothing was lost' : `${count(lostBytes, 'byte')} could not be read`}`;
+  const summary = nothing ? 'there was nothing to repair' : lostBytes === 0 ? 'nothing was lost' : `${count(lostBytes, 'byte')} could not be read`;
   await print(`${printable(path)} is as it was; ${count(records, 'record')} read, ${summary}`);
 }

@@ -9,6 +9,7 @@
 import type { Session } from '../session.js';
 import { SessionReader } from '../reader.js';
 import { PalimpsestError } from '../errors.js';
+import { type Found, secretsInDeltas } from './deltas.js';
 import { HINT, type Pattern, PATTERNS, SECRET_NAME, type SecretKind } from './patterns.js';
 import { pathText, type StringToken, stringsOf } from './strings.js';
 
@@ -87,12 +88,6 @@ const PIECE = 512;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-interface Found {
-  readonly from: number;
-  readonly to: number;
-  readonly kind: string;
-}
-
 class Redactor {
   readonly #patterns: readonly Pattern[];
   /** Whether {@link HINT} tells which lines need no look. */
@@ -120,12 +115,13 @@ class Redactor {
 
   /** The header line and the event lines. */
   *lines(session: Session): Generator<string> {
+    const cuts = secretsInDeltas(session, (text) => this.#find(text, undefined));
     yield this.#line(decoder.decode(session.headerLine()).trimEnd(), undefined);
     for (let from = 0; from < session.seq; from += PIECE) {
       const lines = decoder.decode(session.jsonl(from, Math.min(from + PIECE, session.seq))).split('\n');
       lines.pop();
       let text = '';
-      for (const [index, line] of lines.entries()) text += this.#line(line, from + index);
+      for (const [index, line] of lines.entries()) text += this.#line(line, from + index, cuts.get(from + index));
       yield text;
     }
   }
@@ -140,13 +136,14 @@ class Redactor {
     return { hits: this.#hits, counts: Object.fromEntries(this.#counts) };
   }
 
-  #line(line: string, seq: number | undefined): string {
-    if (this.#hinted && !HINT.test(line)) return `${line}\n`;
+  #line(line: string, seq: number | undefined, cuts?: readonly Found[]): string {
+    if (cuts === undefined && this.#hinted && !HINT.test(line)) return `${line}\n`;
     let out = '';
     let done = 0;
     for (const token of stringsOf(line)) {
       if (!isPayload(token, seq)) continue;
-      const value = this.#text(token, seq, line);
+      const isDelta = cuts !== undefined && !token.isKey && token.path[1] === 'chunk' && (token.path[2] === 'text' || token.path[2] === 'argumentsDelta') && token.path.length === 3;
+      const value = this.#text(token, seq, line, isDelta ? cuts : this.#find(token.value, token.isKey ? undefined : token.path[token.path.length - 1]));
       if (value === undefined) continue;
       out += line.slice(done, token.from) + JSON.stringify(value);
       done = token.to;
@@ -155,10 +152,9 @@ class Redactor {
   }
 
   /** The text without its secrets; undefined where it holds none. */
-  #text({ value, path, isKey }: StringToken, seq: number | undefined, line: string): string | undefined {
-    const found = this.#find(value, isKey ? undefined : path[path.length - 1]);
+  #text({ value, path, isKey }: StringToken, seq: number | undefined, line: string, found: readonly Found[]): string | undefined {
     if (found.length === 0) return undefined;
-    const pieces = found.map((one) => ({ ...one, placeholder: this.#placeholder(one.kind, value.slice(one.from, one.to)) }));
+    const pieces = found.map((one) => ({ ...one, placeholder: one.continued === true ? '' : this.#placeholder(one.kind, one.secret) }));
     let out = '';
     let done = 0;
     const places: number[] = [];
@@ -169,12 +165,13 @@ class Redactor {
       done = to;
     }
     out += value.slice(done);
-    pieces.forEach(({ from, to, kind, placeholder }, index) => {
+    pieces.forEach(({ kind, placeholder, secret, continued }, index) => {
+      if (continued === true) return;
       this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
       if (this.#hits.length >= this.#most) return;
       const excerpt = out.slice(Math.max(0, places[index]! - 24), places[index]! + placeholder.length + 24);
       const where = isKey ? `${pathText(path)} (the key)` : pathText(path);
-      this.#hits.push({ ...(seq !== undefined && { seq }), path: where, kind, placeholder, excerpt, masked: masked(value.slice(from, to)), ...(isSigned(line, path) && { breaksSignature: true }) });
+      this.#hits.push({ ...(seq !== undefined && { seq }), path: where, kind, placeholder, excerpt, masked: masked(secret), ...(isSigned(line, path) && { breaksSignature: true }) });
     });
     return out;
   }
@@ -186,11 +183,11 @@ class Redactor {
     for (const { kind, pattern } of this.#patterns) {
       for (const match of value.matchAll(pattern)) {
         const [from, to] = match.indices?.groups?.secret ?? match.indices![0]!;
-        if (from < to) found.push({ from, to, kind });
+        if (from < to) found.push({ from, to, kind, secret: value.slice(from, to) });
       }
     }
     const whole = this.#names && typeof name === 'string' && SECRET_NAME.test(name) && value.length >= 8 && !/\s/.test(value);
-    if (whole && found.length === 0) found.push({ from: 0, to: value.length, kind: 'credential' });
+    if (whole && found.length === 0) found.push({ from: 0, to: value.length, kind: 'credential', secret: value });
     let end = 0;
     // The sort is stable: patterns stay in their order.
     return found.sort((a, b) => a.from - b.from).filter(({ from, to }) => {
