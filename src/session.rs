@@ -8,6 +8,7 @@ use crate::chunks::Chunks;
 use crate::derive;
 use crate::error::{Code, Error, Result};
 use crate::event::{self, Envelope, Kind, LineFault, NewEvent};
+use crate::filed::Stretch;
 use crate::header::Header;
 use crate::json;
 use crate::log::{Block, Log, Stored};
@@ -20,6 +21,9 @@ pub const FORMAT_VERSION: u64 = 0;
 
 /// An event's bytes must fit the 32 bits of an index entry.
 const MAX_EVENT: usize = (u32::MAX / 2) as usize;
+
+/// Bytes of messages that are made into one text.
+const MESSAGES: usize = 1 << 18;
 
 /// The immutable first line of a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,6 +246,10 @@ impl Session {
         self.log.push_block(block);
     }
 
+    pub(crate) fn push_stretch(&mut self, stretch: Stretch) {
+        self.log.push_stretch(stretch);
+    }
+
     /// The request header in force after the events before `end`.
     ///
     /// # Errors
@@ -254,7 +262,7 @@ impl Session {
         for i in from..until {
             let Some(&seq) = self.headers.get(i) else { continue };
             let Some(event) = self.log.get(seq) else { continue };
-            state = Some(Header::fold(state.as_ref(), event.kind == Kind::RequestHeader, event.data, seq)?);
+            state = Some(Header::fold(state.as_ref(), event.kind == Kind::RequestHeader, event.data(), seq)?);
         }
         Ok(state)
     }
@@ -264,16 +272,28 @@ impl Session {
         self.headers.len() as u32
     }
 
-    /// Messages of the given surface events as one JSON array; events without a message give `null`.
+    /// Messages of the first of the given surface events as one JSON array; events without a message
+    /// give `null`. Ends after some [`MESSAGES`] bytes, and where ASCII and other text meet: whoever
+    /// reads the text pays for its widest character in all of it.
     pub fn messages_json(&self, seqs: &[u32]) -> Vec<u8> {
         let mut out = vec![b'['];
-        for (i, &seq) in seqs.iter().enumerate() {
-            if i > 0 {
+        let mut all_ascii = None;
+        for &seq in seqs {
+            let start = out.len();
+            if start > 1 {
                 out.push(b',');
             }
-            let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data, &mut out));
+            let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data(), &mut out));
             if !made {
                 out.extend(b"null");
+            }
+            let ascii = out[start..].is_ascii();
+            if all_ascii.replace(ascii).is_some_and(|before| before != ascii) {
+                out.truncate(start);
+                break;
+            }
+            if out.len() > MESSAGES {
+                break;
             }
         }
         out.push(b']');
@@ -282,12 +302,19 @@ impl Session {
 
     /// The derived history after the events before `end`, as a JSON array of messages.
     pub fn derive_json(&self, end: u32) -> Vec<u8> {
+        let mut out = vec![b'['];
         let seqs = if end >= self.len() { self.surface.seqs() } else { self.surface.seqs_before(end) };
-        let with_message: Vec<u32> = seqs
-            .into_iter()
-            .filter(|&seq| self.log.get(seq).is_some_and(|e| derive::message(e.kind, e.data, &mut Vec::new())))
-            .collect();
-        self.messages_json(&with_message)
+        for event in seqs.into_iter().filter_map(|seq| self.log.get(seq)) {
+            let start = out.len();
+            if start > 1 {
+                out.push(b',');
+            }
+            if !derive::message(event.kind, event.data(), &mut out) {
+                out.truncate(start);
+            }
+        }
+        out.push(b']');
+        out
     }
 
     /// What the model call of the step that is open after the events before `end` has read; with no

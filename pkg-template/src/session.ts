@@ -35,7 +35,7 @@ import { putEvents } from './lines.js';
 import { deriveEventMessage } from './project.js';
 import { addRecord, dropRecords, freezeIntent, sendIfFull, sendRecords, type Batch } from './records.js';
 import { pending } from './scratch.js';
-import { surfaceOf } from './surface.js';
+import { messagesOf, surfaceOf } from './surface.js';
 import { SessionView } from './view.js';
 
 /** @internal Who hears a session's appends; see {@link connect}. */
@@ -365,7 +365,7 @@ export class Session {
     if (this.#derived === undefined) {
       const core = this.#synced();
       const seqs = core.surfaceSeqs(this.#length);
-      this.#derived = new Derived([...seqs], parseFrozen<(Message | null)[]>(core.messagesJson(seqs)).slice());
+      this.#derived = new Derived([...seqs], messagesOf(core, seqs));
     }
     return this.#derived;
   }

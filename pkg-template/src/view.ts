@@ -5,7 +5,7 @@ import type { EpochHeader, Message, SessionEventMap, SurfaceNode } from './event
 import { parseFrozen } from './freeze.js';
 import { applyHeaderDelta, canonicalHeader, diffHeader, headerEquals } from './header.js';
 import type { Session } from './session.js';
-import { nodesOf } from './surface.js';
+import { messagesOf, nodesOf } from './surface.js';
 
 /** A model call's request as the log reconstructs it. */
 export interface ModelRequest extends Partial<EpochHeader> {
@@ -65,8 +65,7 @@ export class SessionView {
   #messagesBefore(end: number): Message[] {
     if (end === this.#session.seq) return this.#session.deriveMessages();
     const core = this.#core();
-    const all = parseFrozen<(Message | null)[]>(core.messagesJson(core.surfaceSeqs(end)));
-    return all.filter((message) => message !== null);
+    return messagesOf(core, core.surfaceSeqs(end)).filter((message) => message !== null);
   }
 
   #headerBefore(end: number): EpochHeader | undefined {
