@@ -5,16 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { toHtml } from 'palimpsest/export';
 import { launchChromium } from '../support/browser.js';
-import { marked } from '../support/marked.js';
+import { markedPage } from '../support/marked.js';
 
 test('an exported page runs no script, loads nothing, and follows the colours of the system', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-html-'));
   const chrome = await launchChromium();
   try {
     const file = join(folder, 'page.html');
-    await writeFile(file, toHtml(marked()));
+    await writeFile(file, markedPage());
     const page = await chrome.newPage();
     const asked: string[] = [];
     const refused: string[] = [];

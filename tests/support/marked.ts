@@ -1,6 +1,7 @@
 /** A session for the exports to pages. */
 
 import { Session } from 'palimpsest';
+import { toHtml } from 'palimpsest/export';
 import { appendLoosely } from './append.js';
 import { say, text } from './sessions.js';
 
@@ -26,4 +27,9 @@ export function marked(): Session {
   session.append('step/end', { turn: 1, step: 1 });
   session.append('turn/end', { turn: 1, reason: { kind: 'aborted' } });
   return session;
+}
+
+/** It, as a page. */
+export function markedPage(): string {
+  return toHtml(marked());
 }
