@@ -11,8 +11,6 @@
  * `repaired.ts` what comes of it.
  */
 
-import './vocabulary.js';
-
 export { salvage, type SalvageOptions, type SalvageSource } from './salvage.js';
 export type { Salvaged } from './salvaged.js';
 export { FAULTS, type FaultCode, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
