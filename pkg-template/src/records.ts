@@ -3,7 +3,7 @@
  *
  * One crossing into wasm costs as much as writing a small event, so log-only events wait in the scratch area and cross
  * together. The area holds one session's records at a time; another session's append sends them off first.
- * The form of a record is described in `src/wasm/scratch.rs`.
+ * The form of a record is described in `src/record.rs`.
  */
 
 import { encode, walking } from './encode.js';

@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Failure, npm, root, runMain } from '../../pkg-template/scripts/tools.mjs';
+import { Failure, newerNode, npm, root, runMain, sqliteAddon } from '../../pkg-template/scripts/tools.mjs';
 import { table } from './table.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -38,7 +38,7 @@ async function main() {
   for (const row of choose(all, values.rows, options.short)) {
     process.stderr.write(`${row.name} … `);
     const start = performance.now();
-    const found = await inChild(row.name, options, values['cpu-prof']);
+    const found = await inChild(row, options, values['cpu-prof']);
     if (found === undefined) process.exitCode = 1;
     else rows.push(...found);
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
@@ -62,12 +62,15 @@ function choose(all, names, short) {
 }
 
 /** What a row found; its errors are on stderr. */
-function inChild(name, options, profile) {
+async function inChild({ name, newer }, options, profile) {
+  // Where npm has no newer Node, the row runs without the peer that needs one.
+  const execPath = (newer && (await newerNode())) || process.execPath;
+  if (newer) await sqliteAddon(execPath);
   const flags = ['--expose-gc', '--max-old-space-size=12288'];
   if (profile) flags.push('--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${resolve(profile)}`, `--cpu-prof-name=${name}.cpuprofile`);
   return new Promise((done) => {
     let results;
-    const child = fork(fileURLToPath(new URL('row.mjs', import.meta.url)), [JSON.stringify({ name, ...options })], { execArgv: flags });
+    const child = fork(fileURLToPath(new URL('row.mjs', import.meta.url)), [JSON.stringify({ name, ...options })], { execArgv: flags, execPath });
     child.on('message', (message) => ({ results } = message));
     // Undefined where the row failed; the others go on.
     child.on('exit', () => done(results));

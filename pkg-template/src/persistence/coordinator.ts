@@ -14,6 +14,7 @@ import { type Session, appendEvents, deliver } from '../session.js';
 import { messageOf, named } from '../wording.js';
 import type {
   AttachOptions,
+  CloseOptions,
   FollowOptions,
   ImportedLog,
   LoadOptions,
@@ -349,18 +350,22 @@ class Adapter implements PersistenceAdapter, WriterContext {
     return [...this.#writers].some((writer) => writer.pending);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close().catch((error: unknown) => {
+  close(options?: CloseOptions): Promise<void> {
+    this.#closing ??= this.#close(options).catch((error: unknown) => {
       this.#closing = undefined;
       throw error;
     });
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close({ abandon = false }: CloseOptions = {}): Promise<void> {
     await Promise.allSettled(this.#loading.values());
-    do await this.#drain();
-    while (this.#isBehind());
+    try {
+      do await this.#drain();
+      while (this.#isBehind());
+    } catch (error) {
+      if (!abandon) throw error;
+    }
     for (const unsubscribe of this.#subscriptions) unsubscribe();
     this.#closed = true;
     for (const writer of this.#writers) this.#release(writer);
