@@ -13,6 +13,8 @@ export const STANDARD = '-';
 export interface ByteSource {
   /** As the person called it. */
   readonly path: string;
+  /** Its path, where it is a file. */
+  readonly file?: string;
   /** Bytes of it, where they are known before it is read. */
   readonly size: number | undefined;
   /** Its bytes. Each chunk may be overwritten by the next. */
@@ -27,7 +29,7 @@ export async function source(path: string): Promise<ByteSource> {
   }
   const found = await stat(path);
   if (found.isDirectory()) throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR' });
-  return { path, size: found.isFile() ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
+  return { path, file: path, size: found.isFile() ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
 }
 
 /** The source's bytes, with a progress line while they are read. */

@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import { salvage, type SalvageFinding } from '../salvage/index.js';
 import { type ByteSource, head, reading, source, STANDARD } from './bytes.js';
 import { count, Exit, paint, print, printable, printJson, report, type Style } from './host.js';
-import { logsBelow, ownHeader } from './heads.js';
-import { foreignFindings } from './foreign.js';
+import { foreignFindings, isForeign } from './foreign.js';
+import { logsBelow } from './heads.js';
 
 /** What is known of one file. */
 export interface CheckedFile {
@@ -16,7 +16,7 @@ export interface CheckedFile {
   readonly records: number;
   /** Ids of the sessions that it holds. */
   readonly sessions: readonly string[];
-  readonly findings: readonly SalvageFinding[];
+  readonly findings: readonly (Omit<SalvageFinding, 'code'> & { readonly code: string })[];
   /** Bytes from which nothing could be read. */
   readonly lostBytes: number;
 }
@@ -66,10 +66,7 @@ async function* expanded(paths: readonly string[]): AsyncGenerator<string> {
 async function checkFile(path: string): Promise<CheckedFile> {
   const from = await source(path);
   const first = path === STANDARD ? new Uint8Array(0) : await head(path, 64 * 1024);
-  if (path !== STANDARD && ownHeader(first, path) === undefined) {
-    const foreign = await foreignFindings(from, first);
-    if (foreign !== undefined) return { file: path, ...foreign };
-  }
+  if (isForeign(first, path)) return { file: path, ...(await foreignFindings(from)) };
   return { file: path, ...(await checkOwn(from)) };
 }
 
@@ -99,7 +96,7 @@ async function show({ file, format, records, findings, lostBytes }: CheckedFile,
   for (const [code, number] of counts) if (number > most) await print(`  ${paint('dim', `and ${number - most} more of ${code}; --all lists them`)}`);
 }
 
-function line({ code, severity, message, line: at, byte, seq, session }: SalvageFinding): string {
+function line({ code, severity, message, line: at, byte, seq, session }: CheckedFile['findings'][number]): string {
   const place = [`line ${at}`, `byte ${byte}`, ...(seq === undefined ? [] : [`seq ${seq}`])].join(', ');
   const of = session === undefined ? '' : paint('dim', ` [${printable(session)}]`);
   return `${paint(STYLES[severity], severity.padEnd(7))} ${paint('bold', code)}  ${paint('dim', place)}${of}\n          ${printable(message)}`;

@@ -6,16 +6,16 @@
 import { stat } from 'node:fs/promises';
 import { PalimpsestError } from '../errors.js';
 import { SessionStore } from '../store.js';
-import { SessionReader } from '../reader.js';
+import { type LoadedSession, SessionReader } from '../reader.js';
 import type { Session } from '../session.js';
-import { attach, jsonl } from '../persistence/jsonl.js';
+import { attach, jsonl, openFile } from '../persistence/jsonl.js';
 import type { StorageBackend } from '../persistence/backend.js';
 import { listStored } from '../persistence/stored.js';
 import { salvage } from '../salvage/index.js';
 import { type ByteSource, head, reading, source, STANDARD } from './bytes.js';
 import { CliError, count, Exit, paintError, printable, warn } from './host.js';
-import { openForeign } from './foreign.js';
-import { ownHeader } from './heads.js';
+import { Progress } from './progress.js';
+import { isForeign, openForeign } from './foreign.js';
 
 /** What a FILE turned out to be. */
 export interface Opened {
@@ -48,23 +48,17 @@ async function open(path: string, id: string | undefined): Promise<Opened> {
     const { sqlite } = await import('../persistence/sqlite.js');
     return openStore(path, sqlite(path), id);
   }
-  if (ownHeader(first, path) === undefined) {
-    const foreign = await openForeign(from, first);
-    if (foreign !== undefined) return foreign;
-  }
+  if (isForeign(first, path)) return openForeign(from);
   return openOwn(from);
 }
 
 /** Reads strictly, as a load does; and where a load refuses, reads what can be read. */
 async function openOwn(from: ByteSource): Promise<Opened> {
-  const reader = new SessionReader(from.path, from.size);
   try {
-    for await (const chunk of reading(from)) reader.push(chunk);
-    const { session, tornBytes } = reader.finish();
+    const { session, tornBytes } = from.file === undefined ? await read(from) : await openLarge(from.file);
     if (tornBytes > 0) tell(from.path, `its last record was cut off: ${tornBytes} bytes are left out`);
     return { session, sessions: [session], format: 'palimpsest', bytes: from.size, damaged: tornBytes > 0 };
   } catch (error) {
-    reader.free();
     if (!(error instanceof PalimpsestError) || error.code === 'UNSUPPORTED_VERSION') throw error;
     const { sessions, findings, lost, bytes } = await salvage(reading(from), { name: from.path });
     const [session] = sessions;
@@ -72,6 +66,27 @@ async function openOwn(from: ByteSource): Promise<Opened> {
     const lostBytes = lost.reduce((sum, { from: start, to }) => sum + to - start, 0);
     tell(from.path, `it is damaged: ${count(findings.filter(({ severity }) => severity !== 'info').length, 'finding')}, ${count(lostBytes, 'byte')} unreadable; this is what can be read. \`palimpsest check\` lists the damage`);
     return { session, sessions, format: 'palimpsest', bytes, damaged: true };
+  }
+}
+
+async function read(from: ByteSource): Promise<LoadedSession> {
+  const reader = new SessionReader(from.path, from.size);
+  try {
+    for await (const chunk of from.chunks()) reader.push(chunk);
+    return reader.finish();
+  } catch (error) {
+    reader.free();
+    throw error;
+  }
+}
+
+/** A file, whose bytes stay where they are. */
+async function openLarge(path: string): Promise<LoadedSession> {
+  const progress = new Progress('reading');
+  try {
+    return await openFile(path, { onProgress: (bytes, size) => progress.at(bytes, size) });
+  } finally {
+    progress.end();
   }
 }
 

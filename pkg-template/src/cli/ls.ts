@@ -1,12 +1,13 @@
 /** `palimpsest ls`: the sessions below a directory, or in a database, by their headers alone. */
 
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { readHeaderLine } from '../reader.js';
 import { messageOf } from '../wording.js';
 import { head } from './bytes.js';
 import { CliError, columns, count, Exit, oneLine, paint, print, printable, printJson, size, table, time, warn } from './host.js';
 import { logsBelow } from './heads.js';
-import { foreignHead, placesOf } from './foreign.js';
+import { AGENTS, type Agent, foreignHead, newestGenerations, placesOf } from './agents.js';
 import { Progress } from './progress.js';
 
 /** A session that was found. */
@@ -31,7 +32,7 @@ export interface Broken {
 
 /** Options of the command. */
 export interface LsOptions {
-  readonly agent?: string;
+  readonly agent?: Agent;
   readonly last?: number;
   readonly json?: true;
   readonly verbose?: true;
@@ -57,7 +58,7 @@ export async function ls(root: string | undefined, { agent, last, json, verbose 
   return Exit.ok;
 }
 
-async function list(root: string, agent: string | undefined, listing: Listing): Promise<void> {
+async function list(root: string, agent: Agent | undefined, listing: Listing): Promise<void> {
   const found = await stat(root);
   if (found.isFile()) {
     await listDatabase(root, listing);
@@ -73,7 +74,14 @@ async function list(root: string, agent: string | undefined, listing: Listing): 
     }
     progress.at(listing.bytesRead);
   };
+  const newest = new Map<string, (name: string) => boolean>();
   for await (const path of logsBelow(root, (file, error) => listing.broken.push({ file, error: messageOf(error) }))) {
+    const folder = dirname(path);
+    if (/^session.*\.jsonl/.test(basename(path))) {
+      const isNewest = newest.get(folder) ?? newestGenerations(await readdir(folder));
+      newest.set(folder, isNewest);
+      if (!isNewest(basename(path))) continue;
+    }
     waiting.push(path);
     if (waiting.length === AT_ONCE) await flush();
   }
@@ -88,7 +96,7 @@ const AT_ONCE = 32;
 const FIRST = 2048;
 const LONGEST = 64 * 1024;
 
-async function look(file: string, agent: string | undefined, listing: Listing): Promise<Listed | Broken | undefined> {
+async function look(file: string, agent: Agent | undefined, listing: Listing): Promise<Listed | Broken | undefined> {
   listing.files++;
   try {
     let first = await head(file, FIRST);
@@ -98,14 +106,17 @@ async function look(file: string, agent: string | undefined, listing: Listing): 
       first = await head(file, LONGEST);
       listing.bytesRead += first.length;
     }
-    const own = isOwn(first);
-    if (!own) {
-      const foreign = await foreignHead(file, first, (bytes) => (listing.bytesRead += bytes));
-      if (foreign !== undefined) return agent === undefined || isOf(foreign.format, agent) ? { ...foreign, size: (await stat(file)).size } : undefined;
-      // Anything may be called .json.
-      if (!file.includes('.jsonl')) return undefined;
+    let foreign = isOwn(first) ? undefined : foreignHead(file, first);
+    if (foreign === undefined && !whole && first.length < LONGEST && !isOwn(first)) {
+      // Some agents begin with lines that say nothing, or with one that is long.
+      first = await head(file, LONGEST);
+      listing.bytesRead += first.length;
+      foreign = foreignHead(file, first);
     }
-    if (agent !== undefined && !own) return { file, error: 'not a log that is known' };
+    if (foreign !== undefined) return agent === undefined || foreign.format === AGENTS[agent] ? { ...foreign, size: (await stat(file)).size } : undefined;
+    // Anything may be called .json.
+    if (!/\.jsonl(?:\.zstd?)?$/.test(file) && !isOwn(first)) return undefined;
+    if (agent !== undefined) return isOwn(first) ? undefined : { file, error: `it is no log of ${agent}` };
     const header = readHeaderLine(startOf(first), file);
     if (header === undefined) throw new Error(first.length === 0 ? 'the file is empty' : first.every((byte) => byte === 0) ? 'the file holds nothing but zero bytes' : 'it does not begin with a session header');
     const { id, createdAt, cwd, parentSession, seedLength } = header;
@@ -115,17 +126,13 @@ async function look(file: string, agent: string | undefined, listing: Listing): 
   }
 }
 
-function isOf(format: string, agent: string): boolean {
-  return format === agent || format.startsWith(`${agent}-`);
-}
-
 function startOf(first: Uint8Array): Uint8Array {
   return first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf ? first.subarray(3) : first;
 }
 
-/** Whether a file begins like a log of ours, sound or not. */
+/** Whether a file begins like a log of ours, sound or not. The harness's first line says how deep it delegates. */
 function isOwn(first: Uint8Array): boolean {
-  return /^\s*\{\s*"type"\s*:\s*"session"\s*,\s*"version"\s*:\s*\d+\s*,\s*"id"\s*:[^{]*"createdAt"/.test(new TextDecoder().decode(startOf(first)));
+  return /^(?!.*"(?:delegationDepth|agentPreset|origin)")\s*\{\s*"type"\s*:\s*"session"\s*,\s*"version"\s*:\s*\d+\s*,\s*"id"\s*:[^{]*"createdAt"/.test(new TextDecoder().decode(startOf(first)));
 }
 
 async function listDatabase(file: string, listing: Listing): Promise<void> {

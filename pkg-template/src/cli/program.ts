@@ -120,7 +120,8 @@ export function program(outcome: Outcome): Command {
   command('import', "turn another agent's logs into sessions")
     .argument('<source...>', 'logs of Claude Code, Codex, pi or DeepSeek Harness, or directories with them')
     .description("Turn another agent's logs into sessions, one for each branch and sub-agent.")
-    .requiredOption('-o, --output <new>', "a store's directory, or a new file for a single session")
+    .requiredOption('-o, --output <new>', "a store's directory (with a slash at its end where it is new), or a new file; branches and\nsub-agents get files beside it")
+    .option('--no-forks', 'no sessions for branches that were left; what is in them is kept with the main one')
     .addOption(json)
     .action(async (paths: string[], options: ImportOptions) => set(await (await import('./import.js')).importLogs(paths, options)));
 
