@@ -130,9 +130,14 @@ function startOf(first: Uint8Array): Uint8Array {
   return first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf ? first.subarray(3) : first;
 }
 
-/** Whether a file begins like a log of ours, sound or not. The harness's first line says how deep it delegates. */
+/**
+ * Whether a file begins like a log of ours, sound or not. So does one of the harness, whose first line says how deep it
+ * delegates; what was imported from there says that it was.
+ */
 function isOwn(first: Uint8Array): boolean {
-  return /^(?!.*"(?:delegationDepth|agentPreset|origin)")\s*\{\s*"type"\s*:\s*"session"\s*,\s*"version"\s*:\s*\d+\s*,\s*"id"\s*:[^{]*"createdAt"/.test(new TextDecoder().decode(startOf(first)));
+  const text = new TextDecoder().decode(startOf(first));
+  if (!/^\s*\{\s*"type"\s*:\s*"session"\s*,\s*"version"\s*:\s*\d+\s*,\s*"id"\s*:[^{]*"createdAt"/.test(text)) return false;
+  return text.includes('{"type":"import/record",') || !/^[^\n]*"(?:delegationDepth|agentPreset|origin)"/.test(text);
 }
 
 async function listDatabase(file: string, listing: Listing): Promise<void> {
