@@ -13,7 +13,7 @@ export const STANDARD = '-';
 export interface ByteSource {
   /** As the person called it. */
   readonly path: string;
-  /** Its path, where it is a file. */
+  /** Its path, where it is a file that can be read again. */
   readonly file?: string;
   /** Bytes of it, where they are known before it is read. */
   readonly size: number | undefined;
@@ -29,7 +29,9 @@ export async function source(path: string): Promise<ByteSource> {
   }
   const found = await stat(path);
   if (found.isDirectory()) throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR' });
-  return { path, file: path, size: found.isFile() ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
+  // What is no file, such as a named pipe, is read once and from its beginning, as standard input is.
+  const isFile = found.isFile();
+  return { path, ...(isFile && { file: path }), size: isFile ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
 }
 
 /** The source's bytes, with a progress line while they are read. */

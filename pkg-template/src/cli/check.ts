@@ -65,8 +65,7 @@ async function* expanded(paths: readonly string[]): AsyncGenerator<string> {
 
 async function checkFile(path: string): Promise<CheckedFile> {
   const from = await source(path);
-  const first = path === STANDARD ? new Uint8Array(0) : await head(path, 64 * 1024);
-  if (isForeign(first, path)) return { file: path, ...(await foreignFindings(from)) };
+  if (from.file !== undefined && isForeign(await head(from.file, 64 * 1024), path)) return { file: path, ...(await foreignFindings(from)) };
   return { file: path, ...(await checkOwn(from)) };
 }
 

@@ -15,8 +15,11 @@ const decoder = new TextDecoder();
 /** Whether a file's first bytes are those of another agent's log. Some of these begin as ours do. */
 export function isForeign(first: Uint8Array, path: string): boolean {
   // What was imported keeps the words of its origin, and is ours.
-  if (decoder.decode(first).includes('{"type":"import/record",')) return false;
+  const text = decoder.decode(first);
+  if (text.includes('{"type":"import/record",')) return false;
   const found = detect(first, path);
+  // A log of ours of a version to come is not one of the harness, whose first line says how deep it delegates.
+  if (found?.format === 'dsh' && /^[^\n]*"type"\s*:\s*"session"/.test(text) && !/^[^\n]*"(?:delegationDepth|agentPreset|origin|isSeeded)"/.test(text) && !/^[^\n]*"version"\s*:\s*0\b/.test(text)) return false;
   return found !== undefined && found.format !== 'palimpsest';
 }
 

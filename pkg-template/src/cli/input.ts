@@ -42,8 +42,9 @@ export async function openInput(path: string, id?: string): Promise<Opened> {
 
 async function open(path: string, id: string | undefined): Promise<Opened> {
   if (path !== STANDARD && (await stat(path)).isDirectory()) return openStore(path, jsonl(path), id);
-  const from = path === STANDARD ? await buffered(await source(path)) : await source(path);
-  const first = await firstBytes(from, path);
+  const given = await source(path);
+  const from = given.file === undefined ? await buffered(given) : given;
+  const first = await firstBytes(from);
   if (isSqlite(first)) {
     const { sqlite } = await import('../persistence/sqlite.js');
     return openStore(path, sqlite(path), id);
@@ -114,13 +115,13 @@ export function tell(path: string, what: string): void {
 
 const FIRST = 64 * 1024;
 
-async function firstBytes(from: ByteSource, path: string): Promise<Uint8Array> {
-  if (path !== STANDARD) return head(path, FIRST);
+async function firstBytes(from: ByteSource): Promise<Uint8Array> {
+  if (from.file !== undefined) return head(from.file, FIRST);
   for await (const chunk of from.chunks()) return chunk.subarray(0, FIRST);
   return new Uint8Array(0);
 }
 
-/** Standard input can be read once only: it is kept. */
+/** What can be read once only is kept. */
 async function buffered(from: ByteSource): Promise<ByteSource> {
   const kept: Uint8Array[] = [];
   let length = 0;

@@ -178,5 +178,5 @@ async function show(sessions: readonly Listed[], { broken, files, bytesRead, ses
   for (const line of table(rows, [1])) await print(line.trimEnd());
   for (const { file, error } of broken) warn(`${paint('red', 'broken')} ${printable(file)}: ${oneLine(error, columns())}`);
   const left = all.length - sessions.length;
-  await print(`${count(sessions.length, 'session')}${left > 0 ? ` (${left} older ones not shown)` : ''}${broken.length > 0 ? `, ${broken.length} broken` : ''}${verbose ? `; ${count(files, 'file')}, ${count(bytesRead, 'byte')} read` : ''}`);
+  await print(`${count(sessions.length, 'session')}${left > 0 ? ` (${count(left, 'older one')} not shown)` : ''}${broken.length > 0 ? `, ${broken.length} broken` : ''}${verbose ? `; ${count(files, 'file')}, ${count(bytesRead, 'byte')} read` : ''}`);
 }
