@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { Session, SessionReader } from 'palimpsest';
 import { htmlParts, markdownParts, toHtml, toMarkdown, toMessages } from 'palimpsest/export';
 import { messagesRequest } from 'palimpsest/anthropic';
+import { bytesSource, importLog } from 'palimpsest/import';
 import { chatRequest } from 'palimpsest/openai';
 import { conversation } from '../support/conversations.js';
 import { marked } from '../support/marked.js';
@@ -12,6 +13,20 @@ import { Dice } from '../support/random.js';
 import { decode, randomAgentSession, runTurn, text } from '../support/sessions.js';
 
 describe('JSONL', () => {
+  it('imported is the same session, for 60 random ones', async () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const session = randomAgentSession(new Dice(seed));
+      const bytes = Buffer.concat([session.headerLine(), session.jsonl()]);
+      const { format, sessions } = await importLog(bytesSource(bytes));
+      assert.equal(format, 'palimpsest');
+      assert.equal(sessions.length, 1);
+      const { session: again } = sessions[0]!;
+      assert.ok(Buffer.concat([again!.headerLine(), again!.jsonl()]).equals(bytes), `seed ${seed}`);
+      session.free();
+      again!.free();
+    }
+  });
+
   it('read again is the same session, for 200 random ones', () => {
     for (let seed = 0; seed < 200; seed++) {
       const dice = new Dice(seed);
