@@ -80,7 +80,7 @@ export function report(error: unknown): number {
 }
 
 const SYSTEM: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file; `palimpsest ls DIR` lists the sessions of a directory',
+  ENOENT: '`palimpsest ls DIR` lists the sessions of a directory',
   EACCES: 'you may not read or write it',
   EPERM: 'you may not read or write it',
   EISDIR: 'it is a directory; name a file in it, or use `palimpsest ls`',

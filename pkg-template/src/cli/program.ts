@@ -154,7 +154,7 @@ export function program(outcome: Outcome): Command {
   command('search', 'search the texts of logs')
     .argument('<pattern>', 'a regular expression')
     .argument('[root...]', 'logs, and directories with logs; the current directory when absent')
-    .description('Search the texts of logs, damaged ones and those of other agents too.')
+    .description('Search the texts of logs, damaged ones and those of other agents too. Pieces of a streamed answer are left\nout, since the whole answer follows them; --type assistant/chunk searches them.')
     .option('-i, --ignore-case', 'whatever the case')
     .option('-F, --fixed', 'the pattern is a text, not a regular expression')
     .option('--type <type>', 'only events of this type, such as user/message (repeatable)', many)

@@ -3,7 +3,7 @@
 import { basename, dirname, join } from 'node:path';
 import { PalimpsestError } from '../errors.js';
 import { SessionReader } from '../reader.js';
-import { repaired, type RepairedLog, salvage } from '../salvage/index.js';
+import { repaired, type RepairedLog, salvage, type Salvaged } from '../salvage/index.js';
 import { reading, source, STANDARD } from './bytes.js';
 import { CliError, count, Exit, paint, print, printable, printJson } from './host.js';
 import { notItself, writeNew } from './output.js';
@@ -37,7 +37,7 @@ export async function repair(path: string, { output, json }: RepairOptions): Pro
         logs: logs.map(({ log, file }) => ({ file, id: log.header.id, ...(log.header.parentSession !== undefined && { parentSession: log.header.parentSession, seedLength: log.header.seedLength }), added: log.added.map(({ type, seq }) => ({ type, seq })), done: log.done })),
       });
     } else if (output !== STANDARD) {
-      await show(path, logs, salvaged.records, lostBytes);
+      await show(path, logs, salvaged, lostBytes);
     }
     return Exit.ok;
   } catch (error) {
@@ -64,13 +64,19 @@ function branchFile(output: string, index: number): string {
   return join(dirname(output), `${basename(output).replace(/\.jsonl$/, '')}-branch-${index}.jsonl`);
 }
 
-async function show(path: string, logs: readonly { log: RepairedLog; file: string }[], records: number, lostBytes: number): Promise<void> {
+/** Stretches of lost bytes that are listed on a terminal. */
+const MOST = 20;
+
+async function show(path: string, logs: readonly { log: RepairedLog; file: string }[], { records, lost }: Salvaged, lostBytes: number): Promise<void> {
   const nothing = logs.every(({ log }) => log.done.length === 0 && log.added.length === 0) && lostBytes === 0;
   for (const { log, file } of logs) {
     await print(`${paint('green', 'wrote')} ${paint('bold', printable(file))}  session ${JSON.stringify(log.header.id)}${log.header.parentSession === undefined ? '' : `, a fork of ${JSON.stringify(log.header.parentSession)} after its first ${count(log.header.seedLength ?? 0, 'event')}`}`);
-    for (const { line, code, action } of log.done) await print(`  line ${line}  ${code}: ${printable(action)}`);
+    for (const { line, code, action } of log.done.slice(0, MOST)) await print(`  line ${line}  ${code}: ${printable(action)}`);
+    if (log.done.length > MOST) await print(paint('dim', `  and ${log.done.length - MOST} more; --json lists them`));
     if (log.added.length > 0) await print(`  added at the end: ${log.added.map(({ type }) => type).join(', ')}`);
   }
+  for (const { line, from, to, code } of lost.slice(0, MOST)) await print(`${paint('yellow', 'lost')} line ${line}, byte ${from}: ${count(to - from, 'byte')} (${code})`);
+  if (lost.length > MOST) await print(paint('dim', `and ${lost.length - MOST} more stretches; --json lists them`));
   const summary = nothing ? 'there was nothing to repair' : lostBytes === 0 ? 'nothing was lost' : `${count(lostBytes, 'byte')} could not be read`;
   await print(`${printable(path)} is as it was; ${count(records, 'record')} read, ${summary}`);
 }

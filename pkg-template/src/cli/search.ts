@@ -90,7 +90,7 @@ async function* matchesIn(file: string, expression: RegExp, types: ReadonlySet<s
     const text = decoder.decode(bytes);
     if (!quick(text)) return;
     const head = headOf(text);
-    if (types !== undefined && !types.has(head?.type ?? '')) return;
+    if (types === undefined ? head?.type === 'assistant/chunk' : !types.has(head?.type ?? '')) return;
     for (const { value, path, isKey } of tokensOf(text)) {
       // A record's type and its members' names are no words of anybody.
       if (isKey || path.length < 2) continue;

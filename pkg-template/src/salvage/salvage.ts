@@ -13,7 +13,7 @@ import { type Line, LineCutter, trimmed } from './lines.js';
 import { badUtf8At, lossy, recover, withoutNonFinite } from './recover.js';
 import { headOf, parseRecord, type Parsed } from './record.js';
 import { conclude, type Salvaged } from './salvaged.js';
-import type { Place } from './branch.js';
+import type { Branch, Place } from './branch.js';
 import { type Placed, Writers } from './writers.js';
 
 /** How to read. */
@@ -172,7 +172,7 @@ class Salvager {
     if (head === undefined || !branch.expects(head.seq) || branch.seqOf(head.seq) !== head.seq) return false;
     if (branch.tryLine(piece.bytes, piece, head.time) !== undefined) return false;
     this.#records++;
-    this.#look(text, head, piece, branch.next - 1);
+    this.#look(text, head, piece, branch.next - 1, branch);
     return true;
   }
 
@@ -231,7 +231,7 @@ class Salvager {
       const action = fault === 'BAD_UTF8' ? 'U+FFFD stands in their place' : 'null stands in its place';
       this.#found.fault(fault, 'error', { line: piece.line, byte: piece.byte + at }, { seq: placed.seq, branch: placed.branch, action });
     }
-    this.#look(text, parsed.envelope, piece, placed.seq);
+    this.#look(text, parsed.envelope, piece, placed.seq, placed.branch);
   }
 
   #report(placed: Placed, seq: number, piece: Piece): void {
@@ -248,15 +248,17 @@ class Salvager {
     }
     if (placed.jumped === true) this.#found.fault('SEQ_IMPLAUSIBLE', 'error', piece, { ...about, message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${seq}, and ${seq - gap!.missing} was due`, action: `it was counted anew, as seq ${placed.seq}, and all that follow it` });
     // What could not be read has its own finding.
-    else if (gap !== undefined && gap.missing > gap.unreadable) this.#found.rule('SEQ_GAP', 'error', piece, { ...about, message: `${gap.missing} events are missing before this one, from seq ${placed.seq - gap.missing} on`, action: 'a repair/note stands in place of each, so that no seq has changed' });
+    else if (gap !== undefined && gap.missing > gap.unreadable) this.#found.rule('SEQ_GAP', 'error', piece, { ...about, message: gap.missing === 1 ? `event ${placed.seq - 1} is missing before this one` : `${gap.missing} events are missing before this one, from seq ${placed.seq - gap.missing} on`, action: 'a repair/note stands in place of what is missing, so that no seq has changed' });
     if (code !== undefined) this.#found.rule(code, 'error', piece, { ...about, message: 'a load refuses the record for this', action: action ?? 'it could not be kept' });
     if (code !== undefined && action === undefined) this.#lose(piece, piece.byte + piece.bytes.length, 'UNPARSABLE_LINE');
   }
 
   /** What there is to say about an event that is in. */
-  #look(text: string, { type, time }: { type: string; time: number }, piece: Place, seq: number): void {
-    if (time < this.#lastTime) this.#found.count('TIME_BACKWARD', piece, seq);
-    this.#lastTime = time;
+  #look(text: string, { type, time }: { type: string; time: number }, piece: Place, seq: number, branch: Branch): void {
+    if (branch === this.#writers.branches[0]) {
+      if (time < this.#lastTime) this.#found.count('TIME_BACKWARD', piece, seq);
+      this.#lastTime = time;
+    }
     this.#found.event(type, text, piece, seq);
   }
 
@@ -380,7 +382,7 @@ class Salvager {
     if (cut === undefined) return;
     this.#cut = undefined;
     if (atEnd && cut.waiting.length === 0 && cut.lines === 1) {
-      this.#found.fault('TORN_TAIL', 'warning', cut, { message: `${FAULTS.TORN_TAIL}: ${cut.bytes.length} bytes`, action: 'they were left out' });
+      this.#found.fault('TORN_TAIL', 'warning', cut, { message: `${FAULTS.TORN_TAIL}: ${cut.bytes.length} bytes`, action: 'it was left out' });
       this.#lose(cut, cut.to, 'TORN_TAIL');
     } else {
       this.#unreadable(cut, 'UNPARSABLE_LINE', cut.to);
