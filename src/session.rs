@@ -163,11 +163,14 @@ impl Session {
     /// Whatever makes the event unfit to stand here; the session is then as it was.
     pub fn append(&mut self, event: &NewEvent<'_>) -> Result<u32> {
         let seq = self.len();
-        if json::whole(event.data).is_err() || event.data.contains(&b'\n') {
-            return Err(Error::new(Code::InvalidJson, "data must be JSON text on one line")
-                .at_seq(seq)
-                .at_path("data"));
-        }
+        let data = match json::whole(event.data) {
+            Ok(span) if !event.data.contains(&b'\n') => &event.data[span],
+            _ => {
+                return Err(Error::new(Code::InvalidJson, "data must be JSON text on one line")
+                    .at_seq(seq)
+                    .at_path("data"));
+            }
+        };
         if event.kind == Kind::Other && !is_type_name(event.type_json) {
             let what = "the event type must be a non-empty JSON string; a type that the core knows goes by its kind";
             return Err(Error::new(Code::InvalidType, what).at_seq(seq));
@@ -175,8 +178,8 @@ impl Session {
         if !is_number(event.time) {
             return Err(Error::new(Code::InvalidJson, "time must be a JSON number").at_seq(seq).at_path("time"));
         }
-        event::check_data(event.data, event.kind, seq)?;
-        self.append_checked(event)
+        event::check_data(data, event.kind, seq)?;
+        self.append_checked(&NewEvent { data, intent: event.intent.clone(), ..*event })
     }
 
     /// [`Session::append`] for a caller that made `data` and checked the payload itself, as the
