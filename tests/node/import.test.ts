@@ -8,7 +8,7 @@ import { type Message, PalimpsestError, SessionReader, type Session } from 'pali
 import { blobSource, bytesSource, detect, importLog, type ImportOptions, type ImportResult, type ImportSource } from 'palimpsest/import';
 import { fileSink, fileSource } from 'palimpsest/import/node';
 import { checkLog } from 'palimpsest/invariants';
-import xxhash from 'xxhash-wasm';
+import { frames } from '../support/zstd-frames.js';
 
 const bytesOf = async (name: string): Promise<Uint8Array> => new Uint8Array(await readFile(join('tests/fixtures/foreign', name)));
 
@@ -74,7 +74,7 @@ suite('Claude Code', () => {
     assert.deepEqual(types(main).slice(-5), ['turn/start', 'user/message', 'step/start', 'assistant/message', 'tool/call']);
     assert.deepEqual(result.report.anomalies.map(({ code, line, id }) => [code, line, id]), [
       ['not-json', 20, undefined],
-      ['unanswered-call', undefined, 't3'],
+      ['unanswered-call', 19, 't3'],
     ]);
     assert.deepEqual(errors(main), []);
   });
@@ -139,6 +139,20 @@ suite('Codex', () => {
     assert.deepEqual(usage(fork!.session!, fork!.header.seedLength), [{ inputTokens: 20, outputTokens: 5, cacheReadTokens: 30 }]);
     assert.deepEqual(main!.session!.requestHeader(), { config: { model: 'gpt-5.3-codex', effort: 'high' }, system: 'You are a coding agent.' });
     assert.deepEqual([errors(main!.session!), errors(fork!.session!)], [[], []]);
+  });
+
+  test('a rollback that takes back what another one left is a fork that others start from', async () => {
+    const say = (role: string, text: string): object => ({ timestamp: '2026-03-01T10:00:00.000Z', type: 'response_item', payload: { type: 'message', role, content: [{ type: 'input_text', text }] } });
+    const back = (turns: number): object => ({ timestamp: '2026-03-01T10:00:00.000Z', type: 'event_msg', payload: { type: 'thread_rolled_back', num_turns: turns } });
+    const turn = (name: string): object[] => [say('user', name), say('assistant', `to ${name}`)];
+    const result = await importLog(bytesSource(encode([...turn('one'), ...turn('two'), back(1), ...turn('three'), back(2), ...turn('four'), back(9), ...turn('five')])));
+    assert.deepEqual(result.sessions.map(({ role, origin, header, session: made }) => [role, origin, header.parentSession, made!.deriveMessages().flatMap(({ role: by, content: [block] }) => (by === 'user' ? [(block as { text: string }).text] : []))]), [
+      ['main', undefined, undefined, ['five']],
+      ['fork', 'rollback-8', 'bytes', ['one', 'three']],
+      ['fork', 'rollback-5', 'bytes.rollback-8', ['one', 'two']],
+      ['fork', 'rollback-11', 'bytes', ['four']],
+    ]);
+    assert.deepEqual(result.sessions.map(({ session: made }) => errors(made!)), [[], [], [], []]);
   });
 
   test('a forked file is named by its own header, and its parent by that', async () => {
@@ -227,24 +241,6 @@ suite('DeepSeek Harness', () => {
   });
 });
 
-/** Frames of zstd with one uncompressed block each and a checksum. */
-async function frames(parts: readonly Uint8Array[]): Promise<Uint8Array> {
-  const hashes = await xxhash();
-  const made = parts.map((part) => {
-    const frame = new Uint8Array(4 + 1 + 4 + 3 + part.length + 4);
-    const view = new DataView(frame.buffer);
-    view.setUint32(0, 0xfd2fb528, true);
-    frame[4] = 0b1010_0100;
-    view.setUint32(5, part.length, true);
-    const head = (part.length << 3) | 1;
-    frame.set([head & 255, (head >> 8) & 255, head >> 16], 9);
-    frame.set(part, 12);
-    view.setUint32(12 + part.length, Number(hashes.h64Raw(part) & 0xffffffffn), true);
-    return frame;
-  });
-  return new Uint8Array(Buffer.concat(made));
-}
-
 suite('importLog', () => {
   test('other files are detected as none, and refused', async () => {
     const others = ['{"name":"x","version":"1.0.0"}', '[1,2]', 'a,b\n1,2\n', '{"type":"message","role":"user"}\n', '{"type":"session","id":"x"}\n', '{"messages":[{"role":"user","content":"x"}]}', '{"type":"user","text":"hi"}\n', '\u0089PNG\r\n', ''];
@@ -327,5 +323,21 @@ suite('importLog', () => {
     assert.deepEqual(told(main.deriveMessages()).slice(0, 1), ['user: half \ud83d']);
     assert.deepEqual(rest.map((raw) => typeof raw === 'string' && raw.includes(deep)), [true, true]);
     assert.equal(result.report.anomalyCounts['too-deep'], 2);
+    const harness = await importLog(bytesSource(encode([
+      { type: 'session', version: 0, id: 'd', createdAt: 1, delegationDepth: 0 },
+      `{"type":"agent/inbox/spliced","seq":0,"time":1,"data":{"a":${deep}}}`,
+      `{"type":"user/message","seq":1,"time":1,"data":{"content":[{"type":"x","a":${deep}}],"source":{"kind":"user"}},"surfaceOp":"append"}`,
+      { type: 'turn/start', seq: 2, time: 1, data: { turn: 1 } },
+      { type: 'user/message', seq: 3, time: 1, data: { content: [{ type: 'text', text: 'Hello.' }], source: { kind: 'user' } }, surfaceOp: 'append' },
+    ])));
+    assert.deepEqual(told(session(harness).deriveMessages()), ['user: Hello.']);
+    assert.deepEqual(session(harness).events.map((event) => (event.type === 'import/record' ? typeof event.data.raw : event.type)), ['turn/start', 'string', 'string', 'user/message']);
+    const rollout = await importLog(bytesSource(encode([
+      { type: 'session_meta', payload: { id: 'c' } },
+      `{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"x","a":${deep}}]}}`,
+      { type: 'response_item', payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] } },
+    ])));
+    assert.deepEqual(told(session(rollout).deriveMessages()), ['assistant: Hello.']);
+    assert.equal(rollout.report.mapped + rollout.report.kept, 3);
   });
 });

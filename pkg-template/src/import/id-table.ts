@@ -74,15 +74,6 @@ export class IdTable {
     if (this.#size * 2 > this.#values.length) this.#grow();
   }
 
-  /** A table that changes alone from now on. */
-  clone(): IdTable {
-    const copy = new IdTable();
-    copy.#keys = this.#keys.slice();
-    copy.#values = this.#values.slice();
-    copy.#size = this.#size;
-    return copy;
-  }
-
   /** Where a key is, or would be. */
   #find(a: number, b: number, c: number, d: number): number {
     const keys = this.#keys;

@@ -41,6 +41,8 @@ export interface ImportAppender {
    * @param count how many events they are
    */
   append(lines: Uint8Array, count: number): void | Promise<void>;
+  /** The import has failed or was aborted before the session was complete; nothing follows. */
+  abort?(): void | Promise<void>;
   /** The session is complete. What is returned becomes {@link ImportedSession.session}. */
   finish(): Session | undefined | Promise<Session | undefined>;
 }

@@ -2,7 +2,7 @@
 
 import type { ContentBlock, MessageSource, Usage } from '../../events.js';
 import type { JsonValue } from '../../ids.js';
-import { type LogBuilder, TooDeep } from '../build.js';
+import { isTooDeep, type LogBuilder } from '../build.js';
 import { countOf, idOf, isEmpty, isObject, listOf, objectOf, type Raw, stringOf, withoutTexts } from '../json.js';
 import type { Path } from '../paths.js';
 import type { SourceRecord } from '../records.js';
@@ -56,13 +56,16 @@ export class ClaudeMapper implements Mapper {
     const builder = this.#builder;
     const now = builder.time;
     builder.time = this.#time;
+    const { line } = builder;
+    builder.line = parts[0]!.line;
     try {
       this.#message(parts);
     } catch (error) {
-      if (!(error instanceof RangeError) && !(error instanceof TooDeep)) throw error;
+      if (!isTooDeep(error)) throw error;
       for (const part of parts) this.#keep(part, part.raw);
     }
     builder.time = now;
+    builder.line = line;
   }
 
   /** Writes one message from its parts. */

@@ -110,14 +110,7 @@ export class ClaudeScan implements Tree {
 
   /** The newest leaf, and the others, newest first; those of side chains last. */
   leaves(): { main: number; others: readonly number[] } {
-    const hasChild = new Uint8Array(this.table.length);
-    for (let index = 0; index < this.table.length; index++) {
-      if (!this.#has(index, USER | ASSISTANT)) continue;
-      // The nearest message above; progress records and the like stand between.
-      let at = this.parent(index);
-      for (let steps = 0; at !== NONE && !this.#has(at, USER | ASSISTANT) && steps < this.table.length; steps++) at = this.parent(at);
-      if (at !== NONE && at !== index && this.isSide(at) === this.isSide(index)) hasChild[at] = 1;
-    }
+    const hasChild = this.#haveChildren();
     const cyclic = this.#cyclic();
     let main = NONE;
     const plain: number[] = [];
@@ -133,6 +126,28 @@ export class ClaudeScan implements Tree {
       }
     }
     return { main, others: [...plain, ...side] };
+  }
+
+  /** Messages with a message below them: 1. Progress records and the like may stand between. */
+  #haveChildren(): Uint8Array {
+    const hasChild = new Uint8Array(this.table.length);
+    // What stands between is walked once: afterwards it knows the message above.
+    const above = new Integers();
+    const passed = new Uint8Array(this.table.length);
+    for (let index = 0; index < this.table.length; index++) {
+      if (!this.#has(index, USER | ASSISTANT)) continue;
+      const way: number[] = [];
+      let at = this.parent(index);
+      while (at !== NONE && !this.#has(at, USER | ASSISTANT) && passed[at] === 0) {
+        passed[at] = 1;
+        way.push(at);
+        at = this.parent(at);
+      }
+      if (at !== NONE && passed[at] === 1) at = above.at(at);
+      for (const between of way) above.set(between, at);
+      if (at !== NONE && at !== index && this.isSide(at) === this.isSide(index)) hasChild[at] = 1;
+    }
+    return hasChild;
   }
 
   // -------------------------------------------------------------------------------------------------------- the pass

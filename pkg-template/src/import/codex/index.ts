@@ -7,7 +7,7 @@
  */
 
 import { SESSION_FORMAT_VERSION } from '../../ids.js';
-import type { Context } from '../context.js';
+import { type Context, nameOf } from '../context.js';
 import { runPaths } from '../session-run.js';
 import { timeOf } from '../json.js';
 import type { ImportedSession, ImportSource } from '../types.js';
@@ -20,11 +20,11 @@ export async function importCodex(source: ImportSource, context: Context): Promi
   const { report } = context;
   const scan = new CodexScan(source, report);
   await scan.run(context);
-  const base = scan.id ?? source.name;
+  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
-      paths: context.forks ? scan.paths() : scan.paths().slice(0, 1),
+      paths: scan.paths(() => context.anotherFork()),
       format: 'codex',
       file: report.source,
       header: (path, index) => ({

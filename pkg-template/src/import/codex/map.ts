@@ -2,7 +2,7 @@
 
 import type { ContentBlock, JsonObject, ToolSchema, Usage } from '../../events.js';
 import type { JsonValue } from '../../ids.js';
-import { COMPACTION, type LogBuilder } from '../build.js';
+import { COMPACTION, isTooDeep, type LogBuilder } from '../build.js';
 import { isObject, listOf, objectOf, type Raw, stringOf, withoutTexts } from '../json.js';
 import type { SourceRecord } from '../records.js';
 import type { Report } from '../report.js';
@@ -33,6 +33,8 @@ export class CodexMapper implements Mapper {
   #marks: string[] = [];
   #held: Held[] = [];
   #time = 0;
+  /** Line of the first item of the message at hand. */
+  #line = 0;
   #model: string | undefined;
   #tools: readonly ToolSchema[] = [];
   #prompt: readonly ContentBlock[] = [];
@@ -82,7 +84,15 @@ export class CodexMapper implements Mapper {
       const content = this.#content;
       this.#content = [];
       this.#marks = [];
-      builder.model(content, usage);
+      const { line } = builder;
+      builder.line = this.#line;
+      try {
+        builder.model(content, usage);
+      } catch (error) {
+        if (!isTooDeep(error)) throw error;
+        builder.keep({ format: 'codex', line: this.#line }, 'response_item', content, 0);
+      }
+      builder.line = line;
     } else if (usage !== undefined) {
       builder.mark = [];
       builder.usage(usage);
@@ -131,9 +141,12 @@ export class CodexMapper implements Mapper {
   #item(record: SourceRecord, { payload, inner }: Item): boolean {
     const blocks = modelBlocks(payload, this.#model);
     if (blocks !== undefined) {
+      // First, since this refuses what is nested too deeply.
+      const print = printOf(['assistant', blocks]);
       this.#content.push(...blocks);
-      this.#marks.push(printOf(['assistant', blocks]));
+      this.#marks.push(print);
       this.#time = this.#builder.time;
+      if (this.#marks.length === 1) this.#line = record.line;
       this.#keep(record, restOf(record, payload, ['content', 'summary', 'encrypted_content', 'arguments', 'input']));
       return true;
     }

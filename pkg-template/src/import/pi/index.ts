@@ -6,7 +6,7 @@
  */
 
 import { SESSION_FORMAT_VERSION } from '../../ids.js';
-import type { Context } from '../context.js';
+import { type Context, nameOf } from '../context.js';
 import { timeOf } from '../json.js';
 import { Planner } from '../paths.js';
 import { NONE } from '../records.js';
@@ -24,8 +24,8 @@ export async function importPi(source: ImportSource, context: Context): Promise<
   const { main, others } = scan.leaves();
   if (main !== NONE) planner.add(main, 'main', undefined);
   else planner.paths.push({ role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
-  for (const leaf of context.forks ? others : []) if (!planner.owned(leaf)) planner.add(leaf, 'fork', await scan.name(leaf));
-  const base = scan.id ?? source.name;
+  for (const leaf of others) if (!planner.owned(leaf) && context.anotherFork()) planner.add(leaf, 'fork', await scan.name(leaf));
+  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
