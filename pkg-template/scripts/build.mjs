@@ -89,19 +89,21 @@ async function buildTypeScript() {
 
 /** The page, built on the package and put into it, for `palimpsest view`. */
 async function buildViewer() {
-  const inputs = hashFiles(['www/index.html', 'www/package.json', 'www/public', 'www/src', 'www/server.mjs', 'www/tsconfig.json', 'www/vite.config.ts', 'pkg/dist', 'pkg/package.json', 'package-lock.json']);
+  const sources = readdirSync(at('www')).filter((name) => !['node_modules', 'dist', 'demo'].includes(name)).map((name) => `www/${name}`);
+  const inputs = hashFiles([...sources, 'pkg/dist', 'pkg/package.json', 'package-lock.json']);
   const site = at('www/dist');
   await unlessDone('viewer', inputs, [join(site, 'index.html'), join(PKG, 'viewer/index.html')], async () => {
     await runNode('node_modules/vite/bin/vite.js', ['build', 'www', '--logLevel', 'warn'], { cwd: root });
     const staging = at(`target/viewer-${process.pid}`);
     try {
       // The core is in the package already: the server gives the page that one.
-      const isCore = (path) => path.endsWith('.wasm');
-      const cores = readdirSync(join(site, 'assets')).filter(isCore);
-      if (cores.length !== 1) throw new Failure(`The built page has ${cores.length} .wasm files; palimpsest view serves one`);
+      const core = readFileSync(join(GLUE, 'palimpsest_bg.wasm'));
+      const isCore = (path) => path.endsWith('.wasm') && readFileSync(path).equals(core);
+      const cores = readdirSync(join(site, 'assets')).filter((name) => isCore(join(site, 'assets', name)));
+      if (cores.length === 0) throw new Failure('The built page does not hold the core of the package', { hint: 'See buildViewer in pkg-template/scripts/build.mjs.' });
       cpSync(site, staging, { recursive: true, filter: (path) => !isCore(path) });
       cpSync(at('www/server.mjs'), join(staging, 'server.mjs'));
-      writeFileSync(join(staging, 'viewer.json'), `${JSON.stringify({ wasm: `assets/${cores[0]}` })}\n`);
+      writeFileSync(join(staging, 'viewer.json'), `${JSON.stringify({ core: cores.map((name) => `assets/${name}`) })}\n`);
       rmSync(join(PKG, 'viewer'), { recursive: true, force: true });
       renameSync(staging, join(PKG, 'viewer'));
     } finally {

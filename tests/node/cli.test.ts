@@ -282,10 +282,12 @@ describe('view', () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/#log=/);
     const page = await (await fetch(url)).text();
     const script = /<script[^>]+src="([^"]+)"/.exec(page)![1]!;
-    const code = await (await fetch(new URL(script, url))).text();
-    const wasm = /[\w./-]*palimpsest_bg[\w-]*\.wasm/.exec(code)![0];
-    const core = await fetch(new URL(`assets/${wasm.split('/').pop()!}`, url));
-    assert.deepEqual([core.status, core.headers.get('content-type')], [200, 'application/wasm']);
+    assert.equal((await fetch(new URL(script, url))).status, 200);
+    const { core } = JSON.parse(await readFile('pkg/viewer/viewer.json', 'utf8')) as { core: string[] };
+    for (const file of core) {
+      const served = await fetch(new URL(file, url));
+      assert.deepEqual([served.status, served.headers.get('content-type')], [200, 'application/wasm']);
+    }
     const served = await fetch(new URL(decodeURIComponent(new URL(url).hash.slice('#log='.length)), url));
     assert.equal(await served.text(), await readFile(log, 'utf8'));
     child.kill('SIGTERM');

@@ -383,6 +383,19 @@ describe('reading', () => {
     await assert.rejects(salvage(failing), /cable/);
   });
 
+  it('a program that does not count makes a hundred branches, and what is beyond them is kept apart', async () => {
+    const { header, lines } = threeTurns();
+    const stuck = Array.from({ length: 5000 }, (_, number) => `{"type":"test/note","seq":12,"time":1,"data":{"note":"${number}"}}`);
+    const salvaged = await salvage(join(header, ended([...lines, ...stuck])));
+    assert.equal(salvaged.sessions.length, 100);
+    assert.equal(salvaged.kept.length, stuck.length - 99);
+    assert.equal(salvaged.records, lines.length + 99);
+    freeAll(salvaged);
+    const headers = await salvage(join(header.repeat(5000), ended(lines)));
+    assert.deepEqual([headers.sessions.length, headers.records], [1, lines.length]);
+    freeAll(headers);
+  });
+
   it('holds no more of a hostile line than the line: 200,000 heads of records without an end', async () => {
     const { header, lines } = threeTurns();
     const salvaged = await salvage(join(header, '{"type":"x","seq":1,'.repeat(200_000), '\n', ended(lines)));

@@ -13,7 +13,7 @@ export interface ViewOptions {
   readonly json?: true;
 }
 
-/** What the package holds of the page; see `copyViewer` in the build. */
+/** What the package holds of the page; see `buildViewer` in the build. */
 const VIEWER = fileURLToPath(new URL('../../viewer/', import.meta.url));
 const WASM = fileURLToPath(new URL('../wasm/palimpsest_bg.wasm', import.meta.url));
 
@@ -29,9 +29,9 @@ export async function view(path: string | undefined, { port, json }: ViewOptions
   if (path !== undefined && !(await stat(path)).isFile()) throw new CliError(`${path} is not a file`, { hint: 'name a log; a folder can be dropped on the page', exit: Exit.usage });
   const { serve } = (await import(pathToFileURL(join(VIEWER, 'server.mjs')).href)) as { serve: Serve };
   // The page brings no core of its own: it is the package's.
-  const { wasm } = JSON.parse(await readFile(join(VIEWER, 'viewer.json'), 'utf8')) as { wasm: string };
+  const { core } = JSON.parse(await readFile(join(VIEWER, 'viewer.json'), 'utf8')) as { core: readonly string[] };
   const name = path === undefined ? undefined : basename(path);
-  const files = { [`/${wasm}`]: WASM, ...(name !== undefined && path !== undefined && { [`/log/${name}`]: resolve(path) }) };
+  const files = { ...Object.fromEntries(core.map((file) => [`/${file}`, WASM])), ...(name !== undefined && path !== undefined && { [`/log/${name}`]: resolve(path) }) };
   const server = await serve({ folder: VIEWER, files, port });
   const url = `${server.url}/${name === undefined ? '' : `#log=${encodeURIComponent(`log/${encodeURIComponent(name)}`)}`}`;
   await print(json ? JSON.stringify({ url }) : `${paint('bold', url)}\n${paint('dim', 'Ctrl-C ends it.')}`);

@@ -6,12 +6,13 @@
  * wrong with the file, line by line, and names the bytes that are lost. {@link repaired} gives the bytes of repaired logs.
  * Neither changes anything on disk.
  *
- * The map: `salvage.ts` the reading, line by line; `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `writers.ts`
+ * The map: `salvage.ts` the reading, line by line; `chunks.ts`, `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `writers.ts`
  * whose record it is, `branch.ts` one writer's sequence; `finding.ts`, `findings.ts` what is found; `salvaged.ts`,
  * `repaired.ts` what comes of it.
  */
 
-export { salvage, type SalvageOptions, type SalvageSource } from './salvage.js';
+export type { SalvageSource } from './chunks.js';
+export { salvage, type SalvageOptions } from './salvage.js';
 export type { Salvaged } from './salvaged.js';
 export { FAULTS, type FaultCode, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
 export { repaired, type RepairAction, type RepairedLog } from './repaired.js';

@@ -7,8 +7,9 @@
  */
 
 import { core } from '../core.js';
-import { FAULTS, type FaultCode, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
+import { FAULTS, type FaultCode, type KeptText, type LostRange } from './finding.js';
 import { Findings } from './findings.js';
+import { chunksOf, concat, type SalvageSource } from './chunks.js';
 import { type Line, LineCutter, trimmed } from './lines.js';
 import { badUtf8At, lossy, recover, withoutNonFinite } from './recover.js';
 import { headOf, parseRecord, type Parsed } from './record.js';
@@ -27,9 +28,6 @@ export interface SalvageOptions {
   /** Event types of the program's own, which are then not reported as unknown. */
   readonly knownTypes?: Iterable<string> | undefined;
 }
-
-/** Where bytes come from. */
-export type SalvageSource = Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
  * Reads what can be read of a log, damaged or not. The source is never changed.
@@ -50,26 +48,6 @@ export async function salvage(source: SalvageSource, options: SalvageOptions = {
   } catch (error) {
     salvager.free();
     throw error;
-  }
-}
-
-async function* chunksOf(source: SalvageSource): AsyncGenerator<Uint8Array> {
-  if (source instanceof Uint8Array) {
-    // In pieces, so that progress is told and an abort heard.
-    for (let from = 0; from < source.length; from += 1 << 20) {
-      yield source.subarray(from, from + (1 << 20));
-      if (from > 0) await new Promise<void>((resolve) => void setTimeout(resolve));
-    }
-  } else if ('getReader' in source) {
-    // Not every browser can iterate over a stream.
-    const reader = source.getReader();
-    try {
-      for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
-    } finally {
-      await reader.cancel().catch(() => undefined);
-    }
-  } else {
-    yield* source;
   }
 }
 
@@ -153,8 +131,8 @@ class Salvager {
       return;
     }
     const piece = { bytes: bytes.subarray(start, end), line, byte: byte + start };
-    if (this.#cut === undefined && this.#short(piece)) this.#ended(piece, ended);
-    else this.#long(piece, ended);
+    const whole = (this.#cut === undefined && this.#short(piece)) || this.#long(piece, ended);
+    if (whole && !ended) this.#found.fault('UNENDED_LINE', 'warning', piece, { action: 'the record was kept' });
   }
 
   /** The short way: the line is the next event of the only writer. */
@@ -176,22 +154,18 @@ class Salvager {
     return true;
   }
 
-  #ended(piece: Piece, ended: boolean): void {
-    if (!ended) this.#found.fault('UNENDED_LINE', 'warning', piece, { action: 'the record was kept' });
-  }
-
-  /** The long way, for a line that is not simply the next event. */
-  #long(piece: Piece, ended: boolean): void {
+  /** The long way, for a line that is not simply the next event. @returns whether it is one record */
+  #long(piece: Piece, ended: boolean): boolean {
     const whole = this.#read(piece.bytes);
     if (whole !== undefined && (whole.parsed.kind !== 'other' || this.#cut === undefined)) {
       this.#giveUp(false);
       this.#take(piece, whole);
-      this.#ended(piece, ended);
-      return;
+      return true;
     }
-    if (this.#goesOn(piece, ended)) return;
+    if (this.#goesOn(piece, ended)) return false;
     this.#giveUp(false);
     for (const part of this.#betweenZeros(piece)) this.#broken(part, ended);
+    return false;
   }
 
   /** Text and meaning of bytes that are one record, sound or with a fault that can be named; undefined for anything else. */
@@ -225,6 +199,10 @@ class Salvager {
     }
     if (this.#writers.branches.length === 0) this.#makeHeader(piece, parsed.envelope.time);
     const placed = this.#writers.place(text, parsed.envelope, piece);
+    if (placed === undefined) {
+      this.#found.fault('FORKED_SEQUENCE', 'error', piece, { message: 'the sequence is forked more often than branches are told apart', action: this.#keep(text, piece) });
+      return;
+    }
     this.#records++;
     this.#report(placed, parsed.envelope.seq, piece);
     if (fault !== undefined) {
@@ -421,14 +399,3 @@ class Salvager {
     return 'its text was kept apart';
   }
 }
-
-function concat(head: Uint8Array, between: string, tail: Uint8Array): Uint8Array {
-  const middle = encoder.encode(between);
-  const whole = new Uint8Array(head.length + middle.length + tail.length);
-  whole.set(head);
-  whole.set(middle, head.length);
-  whole.set(tail, head.length + middle.length);
-  return whole;
-}
-
-export type { SalvageFinding };

@@ -20,6 +20,9 @@ export interface Placed extends Outcome {
   readonly jumped?: boolean;
 }
 
+/** Most branches that are told apart: a program that does not count at all would make one with each record. */
+const MOST_BRANCHES = 100;
+
 /** The branches of one file. */
 export class Writers {
   readonly branches: Branch[] = [];
@@ -33,6 +36,14 @@ export class Writers {
 
   /** Begins a log under this header line. @returns why the core refuses the header */
   begin(header: string): ErrorCode | undefined {
+    // A header that nothing has followed began nothing.
+    const last = this.branches[this.branches.length - 1];
+    if (this.branches.length > 1 && last?.next === 0) {
+      last.free();
+      this.branches.pop();
+      this.current = this.branches[0];
+    }
+    if (this.branches.length >= MOST_BRANCHES) return 'CORRUPT_LOG';
     const { id } = JSON.parse(header) as { id?: unknown };
     const free = typeof id === 'string' ? this.#freeId(id) : undefined;
     try {
@@ -47,8 +58,8 @@ export class Writers {
     return undefined;
   }
 
-  /** Puts a record where it belongs; a log must have begun. */
-  place(text: string, envelope: Envelope, place: Place): Placed {
+  /** Puts a record where it belongs; a log must have begun. @returns undefined where it belongs to one branch too many */
+  place(text: string, envelope: Envelope, place: Place): Placed | undefined {
     const { seq } = envelope;
     const known = this.#next(envelope);
     if (known !== undefined) return this.#put(known, text, envelope, place);
@@ -62,6 +73,7 @@ export class Writers {
       this.current = twin.branch;
       return { ...twin, copyOf: twin.seq };
     }
+    if (this.branches.length >= MOST_BRANCHES) return undefined;
     const source = this.current!;
     const length = source.seqOf(seq);
     const child = new Branch(JSON.stringify(this.#childHeader(length, envelope.time)), { branch: source, length });
