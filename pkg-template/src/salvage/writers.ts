@@ -38,6 +38,7 @@ export class Writers {
   begin(header: string): ErrorCode | undefined {
     // A header that nothing has followed began nothing.
     const last = this.branches[this.branches.length - 1];
+    if (last?.next === 0 && last.core.header() === header) return undefined;
     if (this.branches.length > 1 && last?.next === 0) {
       last.free();
       this.branches.pop();
