@@ -19,7 +19,7 @@ function onTerminal(args: readonly string[], env: Readonly<Record<string, string
   const command = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
   return new Promise((resolve, reject) => {
     const child = execFile('script', ['--quiet', '--return', '--command', command, '/dev/null'], { env: { ...process.env, NO_COLOR: '', FORCE_COLOR: '', TERM: 'xterm-256color', ...env }, maxBuffer: 1 << 26 }, (error, out) => {
-      if (error !== null && error.code !== 1) reject(error as Error);
+      if (error !== null && error.code !== 1) reject(error);
       else resolve(out);
     });
     child.stdout?.on('data', tell);
@@ -38,9 +38,9 @@ describe(`on a terminal${script ? '' : ' (skipped: no `script` of util-linux)'}`
   after(() => place[Symbol.asyncDispose]());
 
   it('output is in colours, and is not with NO_COLOR or a dumb terminal', async () => {
-    assert.match(await onTerminal(['stats', log]), /\u001b\[1msession\u001b\[22m/);
-    assert.doesNotMatch(await onTerminal(['stats', log], { NO_COLOR: '1' }), /\u001b\[/);
-    assert.doesNotMatch(await onTerminal(['stats', log], { TERM: 'dumb' }), /\u001b\[/);
+    assert.ok((await onTerminal(['stats', log])).includes('\u001b[1msession\u001b[22m'));
+    assert.ok(!(await onTerminal(['stats', log], { NO_COLOR: '1' })).includes('\u001b'));
+    assert.ok(!(await onTerminal(['stats', log], { TERM: 'dumb' })).includes('\u001b'));
   });
 
   it('what takes longer than a second shows how far it is, and takes the line away', async () => {
@@ -58,7 +58,7 @@ describe(`on a terminal${script ? '' : ' (skipped: no `script` of util-linux)'}`
       if (!writer.write(session.jsonl(from))) await once(writer, 'drain');
     }
     writer.end();
-    assert.match(await ended, /\r\u001b\[Kchecking[^\r]*\r\u001b\[K[^\r]*slow\.jsonl/);
+    assert.match((await ended).replaceAll('\r\u001b[K', '<clear>'), /<clear>checking[^<]*<clear>[^<]*slow\.jsonl/);
     const piped = await cli(['check', log]);
     assert.equal(piped.err, '');
     assert.doesNotMatch(piped.out, /[█\r]/);

@@ -107,7 +107,7 @@ describe('show', () => {
   });
 
   it('obeys no escape sequence of the log', async () => {
-    for (const as of ['messages', 'events', 'surface', 'request']) assert.doesNotMatch((await cli(['show', log, '--as', as])).out, /\u001b/);
+    for (const as of ['messages', 'events', 'surface', 'request']) assert.ok(!(await cli(['show', log, '--as', as])).out.includes('\u001b'));
     assert.match((await cli(['show', log])).out, /\\u001b\[31mred/);
   });
 
@@ -297,9 +297,9 @@ describe('view', () => {
 
 describe('colours', () => {
   it('none in a pipe, some when they are forced, none with NO_COLOR', async () => {
-    assert.doesNotMatch((await cli(['stats', log])).out, /\u001b/);
-    assert.match((await cli(['stats', log], { env: { FORCE_COLOR: '1' } })).out, /\u001b\[1m/);
-    assert.doesNotMatch((await cli(['stats', log], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).out, /\u001b/);
+    assert.ok(!(await cli(['stats', log])).out.includes('\u001b'));
+    assert.ok((await cli(['stats', log], { env: { FORCE_COLOR: '1' } })).out.includes('\u001b[1m'));
+    assert.ok(!(await cli(['stats', log], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).out.includes('\u001b'));
   });
 });
 
