@@ -3,7 +3,7 @@
 import { calling, type CoreSession } from './core.js';
 import type { EpochHeader, Message, SessionEventMap, SurfaceNode } from './events.js';
 import { parseFrozen } from './freeze.js';
-import { applyHeaderDelta, canonicalHeader, diffHeader, headerEquals } from './header.js';
+import { applyHeaderDelta, canonicalHeader, checkHeader, diffHeader, headerEquals } from './header.js';
 import type { Session } from './session.js';
 import { messagesOf, nodesOf } from './surface.js';
 
@@ -58,8 +58,10 @@ export class SessionView {
    */
   request(): ModelRequest {
     const [messagesEnd, headerEnd] = this.#core().requestScope(this.seq + 1) as unknown as [number, number];
-    const { messagePrefix = [], ...header } = this.#headerBefore(headerEnd) ?? {};
-    return Object.freeze({ ...header, messages: Object.freeze([...messagePrefix, ...this.#messagesBefore(messagesEnd)]) });
+    const { messagePrefix, ...header } = this.#headerBefore(headerEnd) ?? {};
+    // In a log of another origin it may be anything.
+    const prefix = Array.isArray(messagePrefix) ? (messagePrefix as readonly Message[]) : [];
+    return Object.freeze({ ...header, messages: Object.freeze([...prefix, ...this.#messagesBefore(messagesEnd)]) });
   }
 
   #messagesBefore(end: number): Message[] {
@@ -80,6 +82,7 @@ export class SessionView {
     recorded: boolean,
   ): { [T in 'request/header' | 'request/header-delta']: { type: T; data: SessionEventMap[T] } }['request/header' | 'request/header-delta'] | undefined {
     const header = canonicalHeader(next);
+    checkHeader(header);
     if (current !== undefined && headerEquals(current, header)) return undefined;
     if (current === undefined || !recorded) {
       return { type: 'request/header', data: { header, reason: current === undefined ? 'initial' : 'resume' } };

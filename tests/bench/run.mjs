@@ -1,7 +1,7 @@
 // npm run bench: palimpsest beside its peers. See README.md for what each row measures.
 //
 //   node tests/bench/run.mjs [--short] [--rows NAME[,NAME]] [--only ours,peer,seed,pi] [--json FILE]
-//                            [--clock cpu] [--cpu-prof DIRECTORY] [--list]
+//                            [--clock cpu] [--cpu-prof DIRECTORY] [--browser] [--list]
 import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -23,6 +23,7 @@ async function main() {
       json: { type: 'string' },
       clock: { type: 'string', default: 'wall' },
       'cpu-prof': { type: 'string' },
+      browser: { type: 'boolean' },
       list: { type: 'boolean' },
     },
   });
@@ -34,6 +35,12 @@ async function main() {
     return;
   }
   const options = { short: values.short, only: values.only?.split(',') };
+  if (values.browser) {
+    // Only then is it needed that the root's own packages are installed.
+    const { runInBrowser } = await import('./browser/run.mjs');
+    report(await runInBrowser(values.rows?.split(','), options), 'headless Chromium, wall time', values.json);
+    return;
+  }
   const rows = [];
   for (const row of choose(all, values.rows, options.short)) {
     process.stderr.write(`${row.name} … `);
@@ -44,12 +51,15 @@ async function main() {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     process.stderr.write(`${seconds} s${found === undefined ? ', failed' : found.length === 0 ? ', not in this build' : ''}\n`);
   }
-  console.log(`\n${table(rows)}\n\nNode ${process.versions.node}, ${cpus().length} processors; ${values.clock} time; medians, and ratios of medians with the quartiles of the rounds;`);
+  report(rows, `Node ${process.versions.node}, ${values.clock} time`, values.json);
+}
+
+function report(rows, where, file) {
+  console.log(`\n${table(rows)}\n\n${where}, ${cpus().length} processors; medians, and ratios of medians with the quartiles of the rounds;`);
   console.log('growth is the time at this size / the time at a tenth of it.');
-  if (values.json) {
-    const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
-    writeFileSync(values.json, `${JSON.stringify({ rows: every }, null, 2)}\n`);
-  }
+  if (file === undefined) return;
+  const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
+  writeFileSync(file, `${JSON.stringify({ rows: every }, null, 2)}\n`);
 }
 
 function choose(all, names, short) {

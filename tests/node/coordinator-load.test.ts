@@ -49,6 +49,15 @@ suite('coordinator: load', () => {
     await assert.rejects(at.adapter.load('a'), refusal('SESSION_ALREADY_EXISTS'));
   });
 
+  test('what is no id is told to be none, whatever is asked for it', async () => {
+    const { adapter } = setting();
+    for (const id of ['', 7, undefined] as string[]) {
+      for (const call of [adapter.load(id), adapter.read(id), adapter.export(id), adapter.delete(id), adapter.fork(id), adapter.follow(id).next()]) {
+        await assert.rejects(call, refusal('INVALID_ID'), JSON.stringify(id));
+      }
+    }
+  });
+
   test('loads once, whoever asks', async () => {
     const at = setting();
     runTurn(at.store.create('a'));

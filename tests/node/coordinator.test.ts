@@ -239,6 +239,7 @@ suite('coordinator: close', () => {
     assert.equal(await stored(at, 'a'), whole(session));
 
     say(session, 'nobody listens');
+    assert.equal(at.adapter.state('a'), undefined, 'nobody says that this is durable');
     await at.store.flush(session);
     assert.equal(at.backend.writes.length, 2);
     await assert.rejects(at.adapter.load('a'), refusal('CLOSED'));

@@ -1,6 +1,6 @@
 // JSONL files where the file system makes trouble: names that it confuses, syncs that fail, renames that it refuses.
 import assert from 'node:assert/strict';
-import { mkdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { FlushError, SessionStore } from 'palimpsest';
@@ -75,6 +75,37 @@ suite('jsonl: names', () => {
     const again = open(root);
     assert.equal(whole(await again.adapter.load('other')), whole(other));
     await again.adapter.close();
+  });
+
+  test('a file that was there is not taken over, not even an empty one and at the second attempt', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    await mkdir(join(root, '_no-cwd'), { recursive: true });
+    const session = store.create('a');
+    say(session, 'mine');
+    for (const content of ['', '{"type":"session"']) {
+      await writeFile(join(root, '_no-cwd/a.jsonl'), content);
+      for (let attempt = 0; attempt < 2; attempt++) {
+        await assert.rejects(adapter.flush(), (error: unknown) => refusal('SESSION_COLLISION')(firstCause(error)));
+        assert.equal(await readFile(join(root, '_no-cwd/a.jsonl'), 'utf8'), content);
+      }
+    }
+    await adapter.close({ abandon: true });
+  });
+
+  test('a file where a directory of logs might be keeps no session from being found', async (context) => {
+    const root = await temporary(context);
+    const first = open(root);
+    const session = first.store.create('a');
+    runTurn(session);
+    await first.adapter.close();
+    await writeFile(join(root, 'cwd-000000000000'), 'not a directory');
+    const { adapter } = open(root);
+    assert.equal(whole(await adapter.load('a')), whole(session));
+    await assert.rejects(adapter.load('b'), refusal('SESSION_NOT_FOUND'));
+    const { sessions, broken } = await adapter.list();
+    assert.deepEqual([sessions.map(({ id }) => id), broken.map(({ location }) => location)], [['a'], [join(root, 'cwd-000000000000')]]);
+    await adapter.close();
   });
 
   test('a root behind a symbolic link is the same root', async (context) => {

@@ -108,7 +108,10 @@ export interface PersistenceAdapter {
    * `SESSION_ALREADY_EXISTS` when one of its id is live; `CORRUPT_LOG`, … with line, byte and seq
    */
   import(bytes: Uint8Array | Chunks): Promise<ImportedLog>;
-  /** How well a live session, or one whose last events are still on their way, is saved; undefined for any other. */
+  /**
+   * How well a live session, or one whose last events are still on their way, is saved; undefined for any other, and for
+   * all once the adapter is closed.
+   */
   state(id: SessionId): SaveState | undefined;
   /** Listens to changes of state, so that an interface can show what is not saved. */
   on(name: 'state', listener: StateListener): Unsubscribe;

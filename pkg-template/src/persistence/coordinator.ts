@@ -6,8 +6,9 @@
  * its id is another's, and is neither adopted nor overwritten.
  */
 
+import { isObject, need, needAmount, needObject } from '../arguments.js';
 import { FlushError, PalimpsestError } from '../errors.js';
-import type { SessionEvent, SessionHeader, SessionId } from '../events.js';
+import { type SessionEvent, type SessionHeader, SessionId } from '../events.js';
 import type { Unsubscribe } from '../feed.js';
 import type { SessionOwner } from '../scope.js';
 import { type Session, appendEvents, deliver } from '../session.js';
@@ -32,14 +33,23 @@ import { type SessionListing, type StoredSession, listStored, matches, readStore
 import { type Timers, hostTimers } from './timers.js';
 import { type SaveState, SessionWriter, type WriterContext } from './writer.js';
 
+/** What every backend has. */
+const METHODS = ['loadStored', 'appendBatch', 'commitRepair', 'list'] as const satisfies readonly (keyof StorageBackend)[];
+
 /**
  * Attaches a storage to a store, or to one of its scopes: `const adapter = attach(store, jsonl({ root }))`. Sessions that
  * are live already are saved as well.
  *
  * Detach a session before it is freed: what it inherited is read from it when it is first written. A session that comes
  * and goes in one step without an event of its own leaves nothing.
+ * @throws PalimpsestError `INVALID_ARGUMENT`, `CLOSED`
  */
 export function attach(owner: SessionOwner, backend: StorageBackend, options: AttachOptions = {}): PersistenceAdapter {
+  need(isObject(owner) && typeof owner.on === 'function' && typeof owner.list === 'function', 'owner', owner, 'a SessionStore or one of its scopes');
+  const holds = isObject(backend) && METHODS.every((method) => typeof backend[method] === 'function');
+  need(holds, 'backend', backend, `a storage with the methods ${METHODS.join(', ')}`);
+  needObject('options', options);
+  if (options.flushWindow !== undefined) needAmount('options.flushWindow', options.flushWindow);
   return new Adapter(owner, backend, options);
 }
 
@@ -173,6 +183,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
 
   async #load(id: SessionId, cwd: string | null | undefined, scope: SessionOwner): Promise<Session> {
     this.#refuseClosed();
+    SessionId(id);
     const earlier = this.#byId.get(id);
     const live = this.#owner.get(id);
     if (live) {
@@ -298,6 +309,7 @@ class Adapter implements PersistenceAdapter, WriterContext {
 
   /** What this adapter has yet to save of a session belongs to what is stored. */
   async #settle(id: SessionId): Promise<void> {
+    SessionId(id);
     await Promise.allSettled(this.#loading.values());
     const writer = this.#byId.get(id);
     const live = this.#owner.get(id);
@@ -369,6 +381,9 @@ class Adapter implements PersistenceAdapter, WriterContext {
     for (const unsubscribe of this.#subscriptions) unsubscribe();
     this.#closed = true;
     for (const writer of this.#writers) this.#release(writer);
+    // What comes after is saved by nobody, and nothing is said about it.
+    this.#writers.clear();
+    this.#byId.clear();
     await Promise.all(this.#releases);
     try {
       await this.backend.close?.();

@@ -77,7 +77,8 @@ export class LogFiles {
       await close(await this.#fs.open(path, 'r'));
       return true;
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return false;
+      // What has the name of a directory of logs, and is none, has no logs.
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false;
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 /** One connection to a database file: opened when it is needed, given up when it cannot be trusted, opened again. */
 
-import { mkdirSync } from 'node:fs';
+import { type BigIntStats, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PalimpsestError } from '../errors.js';
 import type { SqlDatabase, SqlDriver, SqlStatement, SqlValue } from './sqlite-driver.js';
@@ -20,6 +20,8 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #isFile: boolean;
   #database: SqlDatabase | undefined;
+  /** The file that is open. */
+  #opened: BigIntStats | undefined;
   #hasTables = false;
   #closed = false;
   readonly #statements = new Map<string, SqlStatement>();
@@ -38,6 +40,7 @@ export class Connection {
 
   /** Runs `task` unless nothing is stored yet. */
   read<T>(task: () => T): T | undefined {
+    this.#letGoOfMoved();
     if (!this.#database && (!this.#isFile || !checkFile(this.#options.file))) return undefined;
     return this.#trying(() => {
       const database = this.#open();
@@ -63,6 +66,7 @@ export class Connection {
   }
 
   #transaction<T>(task: () => T): T {
+    this.#letGoOfMoved();
     return this.#trying(() => {
       const database = this.#open();
       this.get('PRAGMA busy_timeout = 5');
@@ -131,7 +135,19 @@ export class Connection {
       throw error;
     }
     this.#database = database;
+    this.#opened = this.#stat();
     return database;
+  }
+
+  /** What is written to a file that was deleted or replaced goes with this process: the one of that name counts. */
+  #letGoOfMoved(): void {
+    if (!this.#database || !this.#isFile) return;
+    const now = this.#stat();
+    if (now?.ino !== this.#opened?.ino || now?.dev !== this.#opened?.dev) this.#giveUp();
+  }
+
+  #stat(): BigIntStats | undefined {
+    return this.#isFile ? statSync(this.#options.file, { bigint: true, throwIfNoEntry: false }) : undefined;
   }
 
   /** Every mode is as durable as the others: where another process keeps the file busy, the one it has will do. */

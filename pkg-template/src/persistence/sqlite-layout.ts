@@ -4,8 +4,9 @@
  * A database of another layout is refused before SQLite opens it for writing, since even closing it may change the file.
  */
 
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { PalimpsestError } from '../errors.js';
+import { messageOf } from '../wording.js';
 import type { SqlDatabase, SqlDriver } from './sqlite-driver.js';
 
 /** Number of the layout, kept in `PRAGMA user_version`. Any other one is refused, never converted. */
@@ -43,27 +44,39 @@ const TABLES = `
   PRAGMA user_version = ${LAYOUT};
 `;
 
+/** Where a link leads: by whatever name a database is opened, its locks are in one place. */
+export function placeOf(file: string): string {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true && existsSync(file) ? realpathSync(file) : file;
+}
+
 /**
  * Refuses a file that is no database of this layout, by its first bytes.
  * @returns false when there is nothing yet
- * @throws PalimpsestError `UNSUPPORTED_VERSION`
+ * @throws PalimpsestError `UNSUPPORTED_VERSION`; `STORAGE_FAILED` when it cannot be read
  */
 export function checkFile(file: string): boolean {
   if (!existsSync(file)) return false;
   const head = Buffer.alloc(100);
-  const descriptor = openSync(file, 'r');
-  let length;
-  try {
-    length = readSync(descriptor, head, 0, head.length, 0);
-  } finally {
-    closeSync(descriptor);
-  }
+  const length = beginningOf(file, head);
   if (length === 0) return false;
   if (length < head.length || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') throw refused(file, 'it is not an SQLite database');
   const version = head.readInt32BE(60);
   // A new database may still have its number in the write-ahead log.
   if (version !== LAYOUT && version !== 0) throw refusedVersion(file, version);
   return true;
+}
+
+function beginningOf(file: string, head: Buffer): number {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      return readSync(descriptor, head, 0, head.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw new PalimpsestError('STORAGE_FAILED', `${file} cannot be opened as a database: ${messageOf(error)}`, { path: file, cause: error });
+  }
 }
 
 /**

@@ -26,6 +26,7 @@ import { ambiguous, collision, conflict, refuseBoundary, refuseOpenTurn, storage
 import { LockFiles } from './lock-files.js';
 import { Connection, type JournalMode } from './sqlite-connection.js';
 import { type SqlDriver, type SqlDriverName, sqlDriver } from './sqlite-driver.js';
+import { placeOf } from './sqlite-layout.js';
 import { type EventRow, lineOf, rowOf } from './sqlite-lines.js';
 
 export { attach } from './coordinator.js';
@@ -67,6 +68,8 @@ interface Segment {
   readonly to: number;
 }
 
+// Where the last segment ends: it has all that comes.
+const END = Number.MAX_SAFE_INTEGER;
 const PAGE = 128;
 const LIST_PAGE = 500;
 const SESSION = 'session_id, header, prefix_id, prefix_length';
@@ -83,7 +86,7 @@ class SqliteBackend implements StorageBackend {
   constructor({ file, driver, journalMode = 'wal', busyTimeout = 10_000 }: SqliteOptions) {
     const isFile = file !== ':memory:';
     // Fixed now: the process may change its directory later.
-    this.#file = isFile ? resolve(file) : file;
+    this.#file = isFile ? placeOf(resolve(file)) : file;
     this.#sql = new Connection({
       file: this.#file,
       driver: typeof driver === 'function' ? driver : sqlDriver(driver),
@@ -112,18 +115,36 @@ class SqliteBackend implements StorageBackend {
   }
 
   *#events(key: string, from: number): Generator<Uint8Array> {
-    const segments = this.#sql.read(() => this.#segments(key)) ?? [];
-    if (segments.length === 0) throw new PalimpsestError('SESSION_NOT_FOUND', `${this.#locationOf(key)} is no more`, { path: this.#file });
-    for (const segment of segments) {
-      for (let at = Math.max(segment.from, from); at < segment.to; ) {
-        // Pages, not a cursor: between two of them others use the connection.
-        const rows = this.#sql.read(() => this.#rows(segment.key, at, segment.to, PAGE)) ?? [];
-        const last = rows.at(-1);
-        if (!last) break;
+    let segment: Segment | undefined;
+    for (let at = from; ; ) {
+      const known = segment !== undefined && at < segment.to ? segment : undefined;
+      const { key: holder, to } = (segment = known ?? this.#segmentAt(key, at));
+      // Pages, not a cursor: between two of them others use the connection.
+      const rows = this.#sql.read(() => this.#rows(holder, at, to, PAGE)) ?? [];
+      const last = rows.at(-1);
+      if (last) {
         yield encoder.encode(rows.map((row) => `${lineOf(row)}\n`).join(''));
         at = last.seq + 1;
+      } else if (known) {
+        // Whoever had the rows may have been deleted meanwhile, and left them to another.
+        segment = undefined;
+      } else if (to === END) {
+        return;
+      } else {
+        throw this.#incomplete(key, at);
       }
     }
+  }
+
+  #segmentAt(key: string, seq: number): Segment {
+    const segment = this.#sql.read(() => this.#segments(key))?.find(({ to }) => seq < to);
+    if (!segment) throw new PalimpsestError('SESSION_NOT_FOUND', `${this.#locationOf(key)} is no more`, { path: this.#file });
+    return segment;
+  }
+
+  #incomplete(key: string, seq: number): PalimpsestError {
+    const path = this.#locationOf(key);
+    return new PalimpsestError('CORRUPT_LOG', `${path}, seq ${seq}: the rows that it shares with its parent are not there; nothing was changed, recover them from a copy`, { path, seq });
   }
 
   async *list(): AsyncGenerator<StoredHeader> {
@@ -295,13 +316,21 @@ class SqliteBackend implements StorageBackend {
     return this.#sql.all(`SELECT ${EVENT} FROM events WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?`, key, from, to, limit) as EventRow[];
   }
 
-  /** Where a session's events are, in order; none when there is no such session. */
+  /**
+   * Where a session's events are, in order; none when there is no such session.
+   * @throws PalimpsestError `CORRUPT_LOG` when what it has inherited is nowhere
+   */
   #segments(key: string): Segment[] {
     const segments: Segment[] = [];
-    let to = Number.MAX_SAFE_INTEGER;
-    for (let row = this.#session(key); row; row = row.prefix_id === null ? undefined : this.#session(row.prefix_id)) {
+    const seen = new Set<string>();
+    for (let row = this.#session(key), to = END; row; ) {
       if (row.prefix_length < to) segments.unshift({ key: row.session_id, from: row.prefix_length, to });
       to = Math.min(to, row.prefix_length);
+      if (to <= 0) break;
+      seen.add(row.session_id);
+      row = row.prefix_id === null || seen.has(row.prefix_id) ? undefined : this.#session(row.prefix_id);
+      // Other programs do not keep the foreign keys.
+      if (!row) throw this.#incomplete(key, 0);
     }
     return segments;
   }

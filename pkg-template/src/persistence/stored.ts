@@ -1,7 +1,7 @@
 /** Reading what a backend holds, without changing it. */
 
 import { PalimpsestError } from '../errors.js';
-import type { SessionHeader, SessionId } from '../events.js';
+import { type SessionHeader, SessionId } from '../events.js';
 import { type LoadedSession, SessionReader, readHeaderLine } from '../reader.js';
 import { messageOf, named } from '../wording.js';
 import type { StorageBackend, StoredHeader } from './backend.js';
@@ -31,7 +31,7 @@ export interface SessionListing {
 /** @throws (rejects) PalimpsestError, `SESSION_NOT_FOUND` among others */
 export async function readStored(backend: StorageBackend, id: SessionId, cwd: string | null | undefined): Promise<StoredSession> {
   try {
-    const stored = await backend.loadStored({ id, cwd });
+    const stored = await backend.loadStored({ id: SessionId(id), cwd });
     const found = stored && (await readLog(stored.location, stored.chunks));
     if (found?.header.id !== id || !matches(found.header, cwd)) {
       found?.session.free();
@@ -49,7 +49,7 @@ export async function readStored(backend: StorageBackend, id: SessionId, cwd: st
  */
 export async function findStored(backend: StorageBackend, id: SessionId, cwd: string | null | undefined): Promise<{ location: string; header: SessionHeader }> {
   try {
-    const stored = await backend.loadStored({ id, cwd });
+    const stored = await backend.loadStored({ id: SessionId(id), cwd });
     const header = stored && headerOf({ location: stored.location, head: await headOf(stored.chunks) });
     if (!stored || header?.id !== id || !matches(header, cwd)) {
       throw new PalimpsestError('SESSION_NOT_FOUND', `${named(id)} is not stored${whyNot(stored && header && { location: stored.location, header }, cwd)}`, { session: id });
@@ -73,16 +73,23 @@ async function headOf(chunks: Chunks): Promise<Uint8Array> {
 
 const isInk = (byte: number): boolean => byte > 0x20;
 
-/** Headers of all that is stored; whatever is broken is named and hides nothing. */
+/**
+ * Headers of all that is stored; whatever is broken is named and hides nothing.
+ * @throws (rejects) PalimpsestError `STORAGE_FAILED` when the storage itself cannot be read
+ */
 export async function listStored(backend: StorageBackend): Promise<SessionListing> {
   const sessions: SessionHeader[] = [];
   const broken: BrokenLog[] = [];
-  for await (const stored of backend.list()) {
-    try {
-      sessions.push(headerOf(stored));
-    } catch (error) {
-      broken.push({ location: stored.location, error: brokenError(error, stored.location) });
+  try {
+    for await (const stored of backend.list()) {
+      try {
+        sessions.push(headerOf(stored));
+      } catch (error) {
+        broken.push({ location: stored.location, error: brokenError(error, stored.location) });
+      }
     }
+  } catch (error) {
+    throw brokenError(error);
   }
   sessions.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   return { sessions, broken };
@@ -106,9 +113,9 @@ function headerOf(stored: StoredHeader): SessionHeader {
   throw new PalimpsestError('INVALID_HEADER', `${stored.location} does not begin with a whole header line`, { path: stored.location });
 }
 
-function brokenError(error: unknown, location: string): PalimpsestError {
+function brokenError(error: unknown, location?: string): PalimpsestError {
   if (error instanceof PalimpsestError) return error;
-  return new PalimpsestError('STORAGE_FAILED', `${location} cannot be read: ${messageOf(error)}`, { path: location, cause: error });
+  return new PalimpsestError('STORAGE_FAILED', `${location ?? 'The storage'} cannot be read: ${messageOf(error)}`, { path: location, cause: error });
 }
 
 async function readLog(location: string, chunks: Chunks): Promise<StoredSession> {

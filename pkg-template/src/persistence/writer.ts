@@ -190,8 +190,9 @@ export class SessionWriter {
       this.#retry = false;
       this.#error = undefined;
     } catch (error) {
-      this.#retry = true;
       this.#error = storageError(error, this.id);
+      // A refusal has left nothing that could be taken for this session's own.
+      if (this.#error.code !== 'SESSION_COLLISION' && this.#error.code !== 'SESSION_LOCKED') this.#retry = true;
       throw this.#error;
     } finally {
       this.#context.stateChanged(this);
