@@ -69,7 +69,7 @@ export function program(outcome: Outcome): Command {
 
   command('ls', 'list sessions')
     .argument('[root]', 'a directory or a database; the current directory when absent')
-    .description('List the sessions below a directory, or in a database, oldest first. Only their headers are read,\nhowever large they are; files that cannot be read are named and hide nothing.')
+    .description('List the sessions below a directory, or in a database, oldest first. Only their headers are read, however large they are; files that cannot be read are named and hide nothing.')
     .addOption(new Option('--agent <name>', "list another agent's sessions, in its usual place when no root is given").choices(['claude', 'codex', 'pi', 'dsh']))
     .option('-n, --last <count>', 'only the newest ones', number)
     .option('--verbose', 'say how much was read')
@@ -80,7 +80,7 @@ export function program(outcome: Outcome): Command {
     .argument('<file>')
     .description('Show what the model sees at the end of a session, or at any point of it.')
     .option('--at <seq>', 'as of this event; the last one when absent', number)
-    .addOption(new Option('--as <view>', 'messages: the history; request: with system prompt, tools and config, as the\nmodel call carried it; surface: the events that are seen; events: all events').choices(['messages', 'request', 'surface', 'events']).default('messages'))
+    .addOption(new Option('--as <view>', 'messages: the history; request: with system prompt, tools and config, as the model call carried it; surface: the events that are seen; events: all events').choices(['messages', 'request', 'surface', 'events']).default('messages'))
     .addOption(session)
     .addOption(json)
     .action(async (path: string, options: ShowOptions) => set(await (await import('./show.js')).show(path, options)));
@@ -94,7 +94,7 @@ export function program(outcome: Outcome): Command {
 
   command('check', 'find everything that is wrong with logs')
     .argument('<file...>', 'logs, and directories with logs')
-    .description('Find everything that is wrong with logs: each finding with its code, line, byte and seq.\nExits with 1 where there is an error or a warning that is shown.')
+    .description('Find everything that is wrong with logs: each finding with its code, line, byte and seq. Exits with 1 where there is an error or a warning that is shown.')
     .addOption(new Option('--level <level>', 'the least that counts').choices(['error', 'warning', 'info']).default('info'))
     .option('--all', 'list findings of which there are many')
     .addOption(json)
@@ -102,7 +102,7 @@ export function program(outcome: Outcome): Command {
 
   command('repair', 'write a repaired copy of a damaged log')
     .argument('<file>')
-    .description('Write a repaired copy of a damaged log: every record that can be read, in a log that loads. Torn tails\nare left out, open turns closed, and what a second writer wrote becomes a fork, in a file of its own.\nA repair/note in the copy says what was done. The original is never changed.')
+    .description('Write a repaired copy of a damaged log: every record that can be read, in a log that loads. Torn tails are left out, open turns closed, and what a second writer wrote becomes a fork, in a file of its own. A repair/note in the copy says what was done. The original is never changed.')
     .requiredOption('-o, --output <new>', 'the new file, or - for standard output')
     .addOption(json)
     .action(async (path: string, options: RepairOptions) => set(await (await import('./repair.js')).repair(path, options)));
@@ -120,7 +120,7 @@ export function program(outcome: Outcome): Command {
   command('import', "turn another agent's logs into sessions")
     .argument('<source...>', 'logs of Claude Code, Codex, pi or DeepSeek Harness, or directories with them')
     .description("Turn another agent's logs into sessions, one for each branch and sub-agent.")
-    .requiredOption('-o, --output <new>', "a store's directory (with a slash at its end where it is new), or a new file; branches and\nsub-agents get files beside it")
+    .requiredOption('-o, --output <new>', "a store's directory (with a slash at its end where it is new), or a new file; branches and sub-agents get files beside it")
     .option('--no-forks', 'no sessions for branches that were left; what is in them is kept with the main one')
     .addOption(json)
     .action(async (paths: string[], options: ImportOptions) => set(await (await import('./import.js')).importLogs(paths, options)));
@@ -128,7 +128,7 @@ export function program(outcome: Outcome): Command {
   command('export', 'write a session in another form')
     .argument('<file>')
     .description('Write a session as a page, as messages for a provider, or as a log of palimpsest.')
-    .addOption(new Option('--as <form>', 'markdown, html (one page that needs nothing else), messages (neutral JSON), openai and\nanthropic (request bodies), jsonl').choices(['markdown', 'html', 'messages', 'openai', 'anthropic', 'jsonl']).default('markdown'))
+    .addOption(new Option('--as <form>', 'markdown, html (one page that needs nothing else), messages (neutral JSON), openai and anthropic (request bodies), jsonl').choices(['markdown', 'html', 'messages', 'openai', 'anthropic', 'jsonl']).default('markdown'))
     .option('-o, --output <new>', 'a new file; standard output when absent', '-')
     .option('--at <seq>', 'as of this event; the last one when absent', number)
     .addOption(new Option('--what <what>', 'of a page: log, all that was said, or surface, what the model sees').choices(['log', 'surface']).default('log'))
@@ -141,7 +141,7 @@ export function program(outcome: Outcome): Command {
 
   command('redact', 'write a copy without keys, mail addresses and home paths')
     .argument('<file>')
-    .description('Write a copy without keys, tokens, passwords, mail addresses and the names in home paths. The same secret\nhas the same placeholder everywhere. Signatures and sealed content are left alone. Shapes are guesses:\nlook at the copy before you publish it.')
+    .description('Write a copy without keys, tokens, passwords, mail addresses and the names in home paths. The same secret has the same placeholder everywhere. Signatures and sealed content are left alone. Shapes are guesses: look at the copy before you publish it.')
     .option('-o, --output <new>', "a new file, a store's directory, or - for standard output")
     .option('--dry-run', 'only list what would be taken out')
     .option('--kind <kind>', 'look only for this: private-key, api-key, jwt, credential, mail, home (repeatable)', many as (text: string, others?: SecretKind[]) => SecretKind[])
@@ -154,7 +154,7 @@ export function program(outcome: Outcome): Command {
   command('search', 'search the texts of logs')
     .argument('<pattern>', 'a regular expression')
     .argument('[root...]', 'logs, and directories with logs; the current directory when absent')
-    .description('Search the texts of logs, damaged ones and those of other agents too. Pieces of a streamed answer are left\nout, since the whole answer follows them; --type assistant/chunk searches them.')
+    .description('Search the texts of logs, damaged ones and those of other agents too. Pieces of a streamed answer are left out, since the whole answer follows them; --type assistant/chunk searches them.')
     .option('-i, --ignore-case', 'whatever the case')
     .option('-F, --fixed', 'the pattern is a text, not a regular expression')
     .option('--type <type>', 'only events of this type, such as user/message (repeatable)', many)
@@ -172,7 +172,7 @@ export function program(outcome: Outcome): Command {
 
   command('view', 'open a log in the viewer')
     .argument('[file]')
-    .description('Serve the viewer to this machine alone, with a log in it. The page reads the log in the browser and\nsends it nowhere.')
+    .description('Serve the viewer to this machine alone, with a log in it. The page reads the log in the browser and sends it nowhere.')
     .option('--port <port>', 'where to serve it, or the next free one; 0 for any', port, 4174)
     .addOption(new Option('--json', 'print the address as JSON'))
     .action(async (path: string | undefined, options: ViewOptions) => set(await (await import('./view.js')).view(path, options)));
