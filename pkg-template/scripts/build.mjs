@@ -3,7 +3,7 @@
 // Only node: builtins and tools.mjs may be imported: node_modules may not exist yet.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import process from 'node:process';
@@ -26,6 +26,7 @@ export async function build() {
   await buildWasm(env);
   await buildTypeScript();
   assemble();
+  await buildViewer();
 }
 
 async function installPackages() {
@@ -86,6 +87,31 @@ async function buildTypeScript() {
   });
 }
 
+/** The page, built on the package and put into it, for `palimpsest view`. */
+async function buildViewer() {
+  const sources = readdirSync(at('www')).filter((name) => !['node_modules', 'dist', 'demo'].includes(name)).map((name) => `www/${name}`);
+  const inputs = hashFiles([...sources, 'pkg/dist', 'pkg/package.json', 'package-lock.json']);
+  const site = at('www/dist');
+  await unlessDone('viewer', inputs, [join(site, 'index.html'), join(PKG, 'viewer/index.html')], async () => {
+    await runNode('node_modules/vite/bin/vite.js', ['build', 'www', '--logLevel', 'warn'], { cwd: root });
+    const staging = at(`target/viewer-${process.pid}`);
+    try {
+      // The core is in the package already: the server gives the page that one.
+      const core = readFileSync(join(GLUE, 'palimpsest_bg.wasm'));
+      const isCore = (path) => path.endsWith('.wasm') && readFileSync(path).equals(core);
+      const cores = readdirSync(join(site, 'assets')).filter((name) => isCore(join(site, 'assets', name)));
+      if (cores.length === 0) throw new Failure('The built page does not hold the core of the package', { hint: 'See buildViewer in pkg-template/scripts/build.mjs.' });
+      cpSync(site, staging, { recursive: true, filter: (path) => !isCore(path) });
+      cpSync(at('www/server.mjs'), join(staging, 'server.mjs'));
+      writeFileSync(join(staging, 'viewer.json'), `${JSON.stringify({ core: cores.map((name) => `assets/${name}`) })}\n`);
+      rmSync(join(PKG, 'viewer'), { recursive: true, force: true });
+      renameSync(staging, join(PKG, 'viewer'));
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
+  });
+}
+
 function assemble() {
   const wasmDir = join(PKG, 'dist/wasm');
   mkdirSync(wasmDir, { recursive: true });
@@ -94,7 +120,7 @@ function assemble() {
   update(join(wasmDir, 'inline.js'), `export const wasmBase64 = '${base64}';\n`);
   update(join(wasmDir, 'inline.d.ts'), INLINE_TYPES);
 
-  for (const file of ['package.json', 'CATALOG.md', 'IMPORT.md', 'STORAGE.md', 'scripts/catalog.mjs']) update(join(PKG, basename(file)), readFileSync(at('pkg-template', file)));
+  for (const file of ['package.json', 'CATALOG.md', 'CLI.md', 'IMPORT.md', 'STORAGE.md', 'scripts/catalog.mjs']) update(join(PKG, basename(file)), readFileSync(at('pkg-template', file)));
   for (const file of ['README.md', 'LICENSE-MIT', 'LICENSE-APACHE']) {
     if (existsSync(at(file))) update(join(PKG, file), readFileSync(at(file)));
   }

@@ -15,7 +15,10 @@
  * added so is log-only: stored and replayed, never on the surface.
  */
 
+import type { LangGraphEventMap } from './adapters/langgraph-events.js';
 import type { CallId, JsonObject, JsonValue, SessionId } from './ids.js';
+import type { ImportEventMap, ImportSourceMap } from './import/vocabulary.js';
+import type { RepairEventMap } from './salvage/vocabulary.js';
 
 export * from './ids.js';
 
@@ -50,7 +53,7 @@ export interface Message {
 }
 
 /** Who a message comes from, by `kind`, open for merging. */
-export interface MessageSourceMap {
+export interface MessageSourceMap extends ImportSourceMap {
   /** The person in front of the agent. */
   user: object;
   /** A part of the agent, named by `plugin`. */
@@ -191,7 +194,7 @@ export interface TodoItem {
  * Payloads by event type, open for merging. Members are surface events where their text says so, else log-only.
  * Turns and steps are counted by whoever runs them.
  */
-export interface SessionEventMap {
+export interface SessionEventMap extends ImportEventMap, LangGraphEventMap, RepairEventMap {
   /** Log-only. A turn begins: one run of the agent, from a trigger to its end. */
   'turn/start': { readonly turn: number; readonly trigger: TurnTrigger };
   /** Log-only. The turn is over. The boundary at which logs are durable and may be forked. */

@@ -13,6 +13,8 @@ import { PKG, createProject } from '../support/package.js';
 import type { Project } from '../support/package.js';
 
 const execute = promisify(execFile);
+// With room for what the page is to show of imports.
+const VIEWER_BUDGET_GZIP = 200_000;
 const WASM_BUDGET_GZIP = 62_500;
 const tool = (path: string): string => join(process.cwd(), 'node_modules', path);
 
@@ -40,8 +42,24 @@ suite('the packed tarball', () => {
   test('holds what a user needs and nothing else', () => {
     const { files } = project.packed;
     assert.deepEqual(files.filter((file) => file.endsWith('.wasm')), ['dist/wasm/palimpsest_bg.wasm']);
-    assert.deepEqual(files.filter((file) => !file.startsWith('dist/')), ['CATALOG.md', 'IMPORT.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'STORAGE.md', 'catalog.mjs', 'package.json']);
+    assert.deepEqual(files.filter((file) => !file.startsWith('dist/') && !file.startsWith('viewer/')), ['CATALOG.md', 'CLI.md', 'IMPORT.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'STORAGE.md', 'catalog.mjs', 'package.json']);
     assert.deepEqual(files.filter((file) => file.startsWith('dist/') && !/\.(js|d\.ts|wasm)$/.test(file)), []);
+  });
+
+  test(`holds the viewer, without a core of its own, in at most ${VIEWER_BUDGET_GZIP / 1000} kB gzip`, async (context) => {
+    const files = project.packed.files.filter((file) => file.startsWith('viewer/'));
+    for (const file of ['viewer/index.html', 'viewer/server.mjs', 'viewer/viewer.json']) assert.ok(files.includes(file), file);
+    assert.deepEqual(files.filter((file) => !/\.(?:css|html|js|json|jsonl|mjs|svg)$/.test(file)), []);
+    const sizes = await Promise.all(files.map(async (file) => gzipSync(await readFile(join(PKG, file)), { level: 9 }).length));
+    const size = sizes.reduce((sum, one) => sum + one, 0);
+    context.diagnostic(`${size} bytes gzip`);
+    assert.ok(size <= VIEWER_BUDGET_GZIP, `${size} bytes`);
+  });
+
+  test('has a command line that works where it is installed, on Windows by its shim', async () => {
+    const shim = join(project.root, 'node_modules/.bin', process.platform === 'win32' ? 'palimpsest.cmd' : 'palimpsest');
+    const { stdout } = await execute(shim, ['check', '--json', join(PKG, 'viewer/example.jsonl')], { shell: process.platform === 'win32' });
+    assert.deepEqual((JSON.parse(stdout) as { files: { findings: unknown[] }[] }).files.map(({ findings }) => findings), [[]]);
   });
 
   test(`has a module of at most ${WASM_BUDGET_GZIP / 1000} kB gzip`, async (context) => {
@@ -83,7 +101,7 @@ suite('the packed tarball', () => {
   test('has each of its subpaths in Node', async () => {
     await project.write({
       'subpaths.mjs': `
-        for (const path of ['openai', 'anthropic', 'ai-sdk', 'openai-agents', 'import', 'import/node', 'inline', 'persistence', 'memory', 'jsonl', 'sqlite', 'indexeddb', 'testing']) {
+        for (const path of ['openai', 'anthropic', 'ai-sdk', 'openai-agents', 'import', 'import/node', 'salvage', 'export', 'redact', 'inline', 'persistence', 'memory', 'jsonl', 'sqlite', 'indexeddb', 'testing']) {
           if (Object.keys(await import('palimpsest/' + path)).length === 0) console.log(path + ' exports nothing');
         }
         const bytes = await import('node:fs/promises').then((fs) => fs.readFile(new URL(import.meta.resolve('palimpsest/palimpsest.wasm'))));

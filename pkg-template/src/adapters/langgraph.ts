@@ -28,33 +28,9 @@ import { PalimpsestError } from '../errors.js';
 import type { SessionEventMap, SessionEvent } from '../events.js';
 import type { SessionOwner } from '../scope.js';
 import type { Session } from '../session.js';
+import type { Serialized } from './langgraph-events.js';
 
-/** A value as LangGraph's serializer wrote it: text, or bytes in base64. */
-export type Serialized = { readonly type: string; readonly text: string } | { readonly type: string; readonly base64: string };
-
-declare module '../events.js' {
-  interface SessionEventMap {
-    /** Log-only. LangGraph: the state of a graph after a step, with the channels that have changed; the others stand in earlier ones. */
-    'langgraph/checkpoint': {
-      readonly ns: string;
-      readonly id: string;
-      readonly parent?: string;
-      readonly checkpoint: Serialized;
-      readonly metadata: Serialized;
-      readonly values: readonly { readonly channel: string; readonly version: number | string; readonly value: Serialized }[];
-    };
-    /** Log-only. LangGraph: what a task has written, not yet part of a checkpoint. */
-    'langgraph/writes': {
-      readonly ns: string;
-      readonly id: string;
-      readonly taskId: string;
-      readonly taskPath: string;
-      readonly writes: readonly { readonly idx: number; readonly channel: string; readonly value: Serialized }[];
-    };
-    /** Log-only. LangGraph: the thread was deleted; what stands before counts no more. */
-    'langgraph/deleted': object;
-  }
-}
+export type { Serialized } from './langgraph-events.js';
 
 /** How to keep threads. */
 export interface PalimpsestSaverOptions {

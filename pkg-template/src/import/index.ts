@@ -23,8 +23,6 @@
  * How each format is mapped is told in the package's `IMPORT.md`.
  */
 
-import './vocabulary.js';
-
 export { detect } from './detect.js';
 export { importLog } from './import-log.js';
 export { memorySink } from './memory-sink.js';

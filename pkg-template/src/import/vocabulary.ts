@@ -12,20 +12,20 @@ export interface ImportRecordSource {
   readonly file?: string;
 }
 
-declare module '../events.js' {
-  interface SessionEventMap {
-    /**
-     * Log-only. A record of another agent's log as it was, or what of it has no home in the events beside this one.
-     * `kind` is its type there; `raw` is text where the record is no JSON object. A text that an event beside it holds
-     * already is not repeated: `{ sameAs: 'content' }` stands in its place.
-     */
-    'import/record': { readonly source: ImportRecordSource; readonly kind: string; readonly raw: JsonValue };
-  }
+/** The event. */
+export interface ImportEventMap {
+  /**
+   * Log-only. A record of another agent's log as it was, or what of it has no home in the events beside this one.
+   * `kind` is its type there; `raw` is text where the record is no JSON object. A text that an event beside it holds
+   * already is not repeated: `{ sameAs: 'content' }` stands in its place.
+   */
+  'import/record': { readonly source: ImportRecordSource; readonly kind: string; readonly raw: JsonValue };
+}
 
-  interface MessageSourceMap {
-    /** Something that an agent put among the user's messages; `label` says what. Made by imports. */
-    injected: { label: string };
-    /** The agent that gave a sub-agent its task. Made by imports. */
-    task: object;
-  }
+/** The sources. */
+export interface ImportSourceMap {
+  /** Something that an agent put among the user's messages; `label` says what. Made by imports. */
+  injected: { label: string };
+  /** The agent that gave a sub-agent its task. Made by imports. */
+  task: object;
 }

@@ -195,6 +195,7 @@ class JsonlBackend implements StorageBackend {
   }
 }
 
-function directoryOf(cwd: string | null | undefined): string {
+/** The directory of the sessions of a working directory, below the root. */
+export function directoryOf(cwd: string | null | undefined): string {
   return cwd == null ? NO_CWD : `cwd-${createHash('sha256').update(cwd).digest('hex').slice(0, 12)}`;
 }

@@ -1,0 +1,66 @@
+/** Files and standard input as streams, with progress. */
+
+import { createReadStream, type ReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import process from 'node:process';
+import { CliError, Exit } from './host.js';
+import { Progress } from './progress.js';
+
+/** The name that stands for standard input and standard output. */
+export const STANDARD = '-';
+
+/** A file to be read from its beginning. */
+export interface ByteSource {
+  /** As the person called it. */
+  readonly path: string;
+  /** Its path, where it is a file that can be read again. */
+  readonly file?: string;
+  /** Bytes of it, where they are known before it is read. */
+  readonly size: number | undefined;
+  /** Its bytes. Each chunk may be overwritten by the next. */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** A file, or standard input for `-`. @throws what the system says, or a CliError for what is no file */
+export async function source(path: string): Promise<ByteSource> {
+  if (path === STANDARD) {
+    if (process.stdin.isTTY) throw new CliError('standard input is a terminal', { hint: 'pipe a log into it, or name a file', exit: Exit.usage });
+    return { path: 'standard input', size: undefined, chunks: () => process.stdin as AsyncIterable<Uint8Array> };
+  }
+  const found = await stat(path);
+  if (found.isDirectory()) throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR' });
+  // What is no file, such as a named pipe, is read once and from its beginning, as standard input is.
+  const isFile = found.isFile();
+  return { path, ...(isFile && { file: path }), size: isFile ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
+}
+
+/** The source's bytes, with a progress line while they are read. */
+export async function* reading(from: ByteSource, what = 'reading'): AsyncGenerator<Uint8Array> {
+  const progress = new Progress(what, from.size);
+  let done = 0;
+  try {
+    for await (const chunk of from.chunks()) {
+      done += chunk.length;
+      progress.at(done);
+      yield chunk;
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+/** The first bytes of a file, at most `length`. */
+export async function head(path: string, length: number): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const buffer = new Uint8Array(length);
+    let filled = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, filled, length - filled, filled);
+      filled += bytesRead;
+      if (bytesRead === 0 || filled === length) return buffer.subarray(0, filled);
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,72 @@
+/** `palimpsest show`: what a session says, at its end or at any point of it. */
+
+import type { Message } from '../events.js';
+import type { Session } from '../session.js';
+import { openInput } from './input.js';
+import { eventLine, messageText } from './describe.js';
+import { CliError, columns, Exit, oneLine, paint, print, printable, printJson } from './host.js';
+
+/** Ways to look at a session. */
+export const VIEWS = ['messages', 'request', 'surface', 'events'] as const;
+
+/** Options of the command. */
+export interface ShowOptions {
+  readonly at?: number;
+  readonly as: (typeof VIEWS)[number];
+  readonly session?: string;
+  readonly json?: true;
+}
+
+/** Shows a session. */
+export async function show(path: string, { at, as, session: id, json }: ShowOptions): Promise<number> {
+  const { session } = await openInput(path, id);
+  const seq = at ?? session.seq - 1;
+  if (seq >= session.seq) throw new CliError(`seq ${seq} is behind the end of the log, which holds ${session.seq} events`, { hint: `give a seq from 0 to ${session.seq - 1}`, exit: Exit.usage });
+  if (as === 'events') await showEvents(session, seq, json);
+  else if (as === 'surface') await showSurface(session, seq, json);
+  else if (as === 'request') await showRequest(session, seq, json);
+  else if (json) await printJson(session.at(seq).messages());
+  else await showMessages(session.at(seq).messages());
+  session.free();
+  return Exit.ok;
+}
+
+async function showMessages(messages: readonly Message[]): Promise<void> {
+  if (messages.length === 0) await print(paint('dim', 'The model sees no message at this point.'));
+  for (const message of messages) await print(messageText(message));
+}
+
+async function showRequest(session: Session, seq: number, json: true | undefined): Promise<void> {
+  const request = session.at(seq).request();
+  if (json) {
+    await printJson(request);
+    return;
+  }
+  const { config, system, tools = [], messages } = request;
+  await print(`${paint('bold', 'config')}  ${printable(JSON.stringify(config ?? {}))}`);
+  if (system !== undefined) await print(`\n${paint('bold', 'system')}\n${printable(system)}`);
+  if (tools.length > 0) await print(`\n${paint('bold', 'tools')}`);
+  for (const { name, description = '' } of tools) await print(`${printable(name)}  ${paint('dim', oneLine(description, columns() - name.length - 2))}`);
+  await print(`\n${paint('bold', 'messages')}\n`);
+  await showMessages(messages);
+}
+
+async function showSurface(session: Session, seq: number, json: true | undefined): Promise<void> {
+  const { nodes, replaceGeneration } = session.at(seq).surface;
+  if (json) {
+    await printJson({ nodes, replaceGeneration });
+    return;
+  }
+  await print(paint('dim', `${nodes.length} nodes, replace generation ${replaceGeneration}`));
+  for (const { seq: node } of nodes) await print(eventLine(session.events[node]!, columns()));
+}
+
+/** Events that are read from the log at once. */
+const PAGE = 256;
+
+async function showEvents(session: Session, seq: number, json: true | undefined): Promise<void> {
+  for (let from = 0; from <= seq; from += PAGE) {
+    for (const event of session.events.slice(from, Math.min(from + PAGE, seq + 1))) await print(json ? JSON.stringify(event) : eventLine(event, columns()));
+  }
+}
+
