@@ -1,41 +1,15 @@
 /** Events in a line of text. Payloads of log-only events are unchecked: any of them may be any JSON value. */
 
 import type { SessionEvent } from 'palimpsest';
-import { count } from './dom.js';
-
-/** What an event is about, as a fixed set of names that styles may use. */
-export type Family = 'user' | 'assistant' | 'tool' | 'chunk' | 'turn' | 'request' | 'compact' | 'other';
-
-const FAMILIES: ReadonlyMap<string, Family> = new Map<string, Family>([
-  ['user/message', 'user'],
-  ['context/message', 'user'],
-  ['steering/message', 'user'],
-  ['prompt/blocked', 'user'],
-  ['assistant/message', 'assistant'],
-  ['assistant/chunk', 'chunk'],
-  ['tool/call', 'tool'],
-  ['tool/result', 'tool'],
-  ['turn/start', 'turn'],
-  ['turn/end', 'turn'],
-  ['step/start', 'turn'],
-  ['step/end', 'turn'],
-  ['request/header', 'request'],
-  ['request/header-delta', 'request'],
-  ['compact/start', 'compact'],
-  ['compact/summary', 'compact'],
-  ['compact/end', 'compact'],
-]);
-
-export function familyOf(type: string): Family {
-  return FAMILIES.get(type) ?? 'other';
-}
+import { count } from './format.js';
+import { familyOf, kindOf } from './kinds.js';
 
 const LENGTH = 240;
 
 /** The event's content in one line, shortened. */
 export function summaryOf(event: SessionEvent): string {
   const data = event.data as unknown;
-  switch (familyOf(event.type)) {
+  switch (familyOf(kindOf(event.type))) {
     case 'user':
     case 'assistant':
       return line(blocksText(field(data, 'content')));
@@ -50,7 +24,7 @@ export function summaryOf(event: SessionEvent): string {
       return line(requestText(event.type, data));
     case 'compact':
       return line(text(field(data, 'error')) || blocksText(field(data, 'summary')));
-    case 'other':
+    default:
       return line(shallow(data));
   }
 }
@@ -121,19 +95,4 @@ function shallow(value: unknown, depth = 3): string {
 
 function line(value: string): string {
   return value.slice(0, LENGTH * 4).replace(/\s+/g, ' ').trim().slice(0, LENGTH);
-}
-
-// Made once: each call of toLocaleString makes its own.
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-
-/** A time of day, or the bare number where it is no date. */
-export function clock(time: number): string {
-  const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? String(time) : CLOCK.format(date);
-}
-
-export function dateTime(time: number): string {
-  const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? String(time) : DATE_TIME.format(date);
 }

@@ -1,0 +1,132 @@
+/**
+ * Opening a log: one pass over its bytes feeds the index, the package's checker, and the package's reader. The index takes
+ * anything; the reader refuses a log that is damaged, and the pass goes on without it.
+ */
+
+import { init, SessionReader, SessionStore } from 'palimpsest';
+import { attach, indexeddb } from 'palimpsest/indexeddb';
+import { LogChecker, type Finding as CheckFinding } from 'palimpsest/invariants';
+import type { Source } from '../lib/protocol.js';
+import { LineSplitter } from './lines.js';
+import type { Log } from './log.js';
+
+/** Small at first, so that the first rows are there at once. */
+const FIRST = 1 << 18;
+const CHUNK = 1 << 22;
+/** More would not be read by anybody. */
+const FINDINGS = 5000;
+
+let adapter: ReturnType<typeof attach> | undefined;
+
+/** The browser's own storage. */
+export function storage(): ReturnType<typeof attach> {
+  return (adapter ??= attach(new SessionStore(), indexeddb()));
+}
+
+export interface Reading {
+  readonly signal: AbortSignal;
+  progress(read: number, total: number | undefined): void;
+}
+
+/** Reads a source into `log`. @throws (rejects) where it cannot be read at all, with what to do */
+export async function readInto(log: Log, source: Source, reading: Reading): Promise<void> {
+  await init();
+  const { chunks, total } = await bytesOf(log, source, reading.signal);
+  const checker = new LogChecker();
+  let reader: SessionReader | undefined = new SessionReader(log.name, total ?? 0);
+  let headed = false;
+  const splitter = new LineSplitter((line, offset) => {
+    if (headed) log.outline.add(line, offset);
+    else log.takeHeader(line, offset + line.length + 1);
+    headed = true;
+  });
+  const note = (findings: readonly CheckFinding[]): void => {
+    for (const finding of findings) {
+      if (log.findings.length >= FINDINGS) return;
+      log.findings.push({ ...finding, row: -1 });
+    }
+  };
+  let read = 0;
+  try {
+    for await (const chunk of chunks) {
+      if (reading.signal.aborted) break;
+      splitter.push(chunk);
+      note(checker.push(chunk));
+      try {
+        reader?.push(chunk);
+      } catch (error) {
+        log.fail(error);
+        reader?.free();
+        reader = undefined;
+      }
+      read += chunk.length;
+      log.visible.extend();
+      reading.progress(read, total);
+    }
+    note(checker.finish());
+    if (reading.signal.aborted) {
+      log.stopped = true;
+    } else if (reader) {
+      try {
+        ({ session: log.session, tornBytes: log.tornBytes, closers: log.closers } = reader.finish());
+        reader = undefined;
+      } catch (error) {
+        log.fail(error);
+      }
+    }
+  } finally {
+    reader?.free();
+  }
+  if (log.tornBytes === 0 && log.failure && splitter.rest.length > 0) log.tornBytes = splitter.rest.length;
+  place(log);
+  log.visible.refresh();
+}
+
+/** Findings by byte become findings by row. */
+function place(log: Log): void {
+  log.findings = log.findings.map((finding) => ({
+    ...finding,
+    row: finding.byte === undefined ? (finding.seq === undefined ? -1 : log.outline.rowOf(finding.seq)) : log.outline.rowAtByte(finding.byte),
+  }));
+}
+
+async function bytesOf(log: Log, source: Source, signal: AbortSignal): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
+  if (source.kind === 'file') {
+    log.store.append(source.file);
+    return { chunks: slices(log), total: source.file.size };
+  }
+  if (source.kind === 'stored') {
+    log.store.append(new Blob([await storage().export(source.id) as Uint8Array<ArrayBuffer>]));
+    return { chunks: slices(log), total: log.store.size };
+  }
+  const response = await fetch(source.url, { signal }).catch((cause: unknown) => {
+    throw new Error(`${source.url} cannot be fetched. Check the address, or download the file and drop it here.`, { cause });
+  });
+  if (!response.ok || response.body === null) throw new Error(`${source.url} cannot be fetched: ${response.status} ${response.statusText}. Check the address, or download the file and drop it here.`);
+  const length = Number(response.headers.get('content-length') ?? NaN);
+  // The length of a compressed body is not that of the log.
+  const known = Number.isFinite(length) && !response.headers.has('content-encoding');
+  return { chunks: kept(log, response.body), ...(known && { total: length }) };
+}
+
+async function* slices(log: Log): AsyncGenerator<Uint8Array> {
+  const { size } = log.store;
+  for (let at = 0; at < size; ) {
+    const end = Math.min(size, at + (at === 0 ? FIRST : CHUNK));
+    yield await log.store.read(at, end);
+    at = end;
+  }
+}
+
+/** Keeps what a stream brings, in few blobs. */
+async function* kept(log: Log, stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      log.store.append(next.value);
+      yield next.value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
