@@ -1,0 +1,17 @@
+/**
+ * `palimpsest/salvage`: what can be read of a damaged log.
+ *
+ * A load refuses a log that is damaged anywhere but at its torn end, so that nobody works on with half a history
+ * unknowingly. This reads on: {@link salvage} gives every record that can be read, in sessions that load, says what is
+ * wrong with the file, line by line, and names the bytes that are lost. {@link repaired} gives the bytes of repaired logs.
+ * Neither changes anything on disk.
+ *
+ * The map: `salvage.ts` the reading, line by line; `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `writers.ts`
+ * whose record it is, `branch.ts` one writer's sequence; `finding.ts`, `findings.ts` what is found; `salvaged.ts`,
+ * `repaired.ts` what comes of it.
+ */
+
+export { salvage, type SalvageOptions, type SalvageSource } from './salvage.js';
+export type { Salvaged } from './salvaged.js';
+export { FAULTS, type FaultCode, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
+export { repaired, type RepairAction, type RepairedLog } from './repaired.js';

@@ -1,0 +1,138 @@
+/**
+ * The bytes of a repaired log.
+ *
+ * The records stand as they were salvaged. Behind them comes what the next load would write anyway, the events that close
+ * an open turn, and a `repair/note` that says what was done, in a turn of its own where none is open: a log ends with a
+ * closed turn.
+ */
+
+import { PalimpsestError } from '../errors.js';
+import { interruptedTurnClosers } from '../repair.js';
+import { positionOf } from '../position.js';
+import type { Session } from '../session.js';
+import type { SessionEvent, SessionHeader } from '../events.js';
+import type { JsonValue } from '../ids.js';
+import type { SalvageFinding } from './finding.js';
+import { type Salvaged, spareHoles } from './salvaged.js';
+
+declare module '../events.js' {
+  interface SessionEventMap {
+    /**
+     * Log-only. What a repair did: in place of an event that is missing (`reason` `missing` or `unreadable`, then with
+     * where its bytes were), or at the end of the log (`repaired`).
+     */
+    'repair/note': {
+      readonly reason: 'missing' | 'unreadable' | 'repaired';
+      readonly line?: number;
+      readonly byte?: number;
+      readonly bytes?: number;
+      readonly excerpt?: string;
+      /** What was found and done. */
+      readonly done?: readonly RepairAction[];
+      /** JSON of the file that was no event. */
+      readonly kept?: readonly { readonly line: number; readonly byte: number; readonly text: string }[];
+      /** What could not be read, and had no place in the sequence. */
+      readonly unreadable?: readonly { readonly line: number; readonly byte: number; readonly bytes: number; readonly excerpt: string }[];
+    };
+    /** Log-only. A record that could not stand in the log as an event, whole: `line` and `byte` say where it was. */
+    'repair/record': { readonly code: string; readonly line: number; readonly byte: number; readonly record: JsonValue };
+  }
+}
+
+/** One thing that a repair did. */
+export interface RepairAction {
+  readonly code: string;
+  readonly line: number;
+  readonly byte: number;
+  readonly action: string;
+  readonly seq?: number;
+}
+
+/** One repaired log. */
+export interface RepairedLog {
+  readonly header: SessionHeader;
+  /** Events that were written besides the salvaged ones. */
+  readonly added: readonly SessionEvent[];
+  /** What was done to this log. */
+  readonly done: readonly RepairAction[];
+  /** The file's bytes, in pieces that are made on the way. */
+  chunks(): Iterable<Uint8Array>;
+}
+
+/** Findings with an action that are no change of the log, or speak for themselves. */
+const NOTHING_DONE: readonly string[] = ['UNENDED_LINE', 'TORN_TAIL'];
+
+/** Actions that a note lists; more are counted. */
+const MOST_ACTIONS = 200;
+
+/** Longest text of the file that a note repeats. */
+const LONGEST_KEPT = 1 << 20;
+
+const PIECE = 4096;
+const encoder = new TextEncoder();
+
+/**
+ * The logs to write in place of a damaged one, each of which a load accepts. Where there was nothing to repair, the bytes
+ * are those of the file.
+ * @throws PalimpsestError `CORRUPT_LOG` where nothing was salvaged
+ */
+export function repaired(salvaged: Salvaged): RepairedLog[] {
+  if (salvaged.sessions.length === 0) {
+    const why = salvaged.findings.find(({ code }) => code === 'UNSUPPORTED_VERSION');
+    throw new PalimpsestError(why ? 'UNSUPPORTED_VERSION' : 'CORRUPT_LOG', why?.message ?? 'nothing in it can be read as a session log, so there is nothing to repair');
+  }
+  return salvaged.sessions.map((session, index) => repairedLog(session, index === 0, salvaged));
+}
+
+function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged): RepairedLog {
+  const mine = salvaged.findings.filter((finding) => (isFirst ? finding.session === undefined : finding.session === session.id));
+  const done = mine.flatMap(({ code, line, byte, action, seq }: SalvageFinding) => (action === undefined ? [] : [{ code, line, byte, action, ...(seq !== undefined && { seq }) }]));
+  const kept = isFirst ? salvaged.kept : [];
+  const unreadable = isFirst ? (spareHoles.get(salvaged) ?? []) : [];
+  const noted = done.some(({ code }) => !NOTHING_DONE.includes(code)) || kept.length > 0 || unreadable.some(({ line }) => !salvaged.lost.some((lost) => lost.line === line && lost.code === 'TORN_TAIL'));
+  const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept: shortened(kept) }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
+  return {
+    header: session.header,
+    added,
+    done,
+    *chunks() {
+      yield session.headerLine();
+      for (let from = 0; from < session.seq; from += PIECE) yield session.jsonl(from, Math.min(from + PIECE, session.seq));
+      for (const event of added) yield encoder.encode(`${JSON.stringify(event)}\n`);
+    },
+  };
+}
+
+function shortened(kept: Salvaged['kept']): Salvaged['kept'] {
+  let room = LONGEST_KEPT;
+  return kept.map(({ line, byte, text }) => {
+    const short = text.slice(0, room);
+    room -= short.length;
+    return { line, byte, text: short };
+  });
+}
+
+/** The events behind the last one. */
+function tail(session: Session, note: SessionEvent<'repair/note'>['data'] | undefined): SessionEvent[] {
+  const { turn, turnOpen } = positionOf(session);
+  const { seq } = session;
+  const time = session.events[seq - 1]?.time ?? session.header.createdAt;
+  if (note === undefined) return turnOpen ? closers(session, []) : [];
+  const noteAt = (at: number): SessionEvent => ({ type: 'repair/note', seq: at, time, data: note });
+  if (turnOpen) {
+    const written = noteAt(seq);
+    return [written, ...closers(session, [written])];
+  }
+  const source = { kind: 'plugin', plugin: 'palimpsest-repair' } as const;
+  return [
+    { type: 'turn/start', seq, time, data: { turn: turn + 1, trigger: { kind: 'injection', source } } },
+    noteAt(seq + 1),
+    { type: 'turn/end', seq: seq + 2, time, data: { turn: turn + 1, reason: { kind: 'completed' } } },
+  ];
+}
+
+function closers(session: Session, more: readonly SessionEvent[]): SessionEvent[] {
+  let first = session.seq - 1;
+  while (first > 0 && session.events[first]?.type !== 'turn/start') first--;
+  return interruptedTurnClosers([...session.events.slice(first), ...more]);
+}
