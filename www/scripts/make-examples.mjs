@@ -70,8 +70,8 @@ class Teller {
 
   /** What a provider with a prefix cache would count: the same beginning as the last request is read from the cache. */
   #usage(blocks) {
-    const { config: _, messages, ...head } = this.session.at(this.session.seq - 1).request();
-    const parts = [JSON.stringify(head), ...messages.map((message) => JSON.stringify(message))];
+    const { system, tools, messages } = this.session.at(this.session.seq - 1).request();
+    const parts = [JSON.stringify({ system, tools }), ...messages.map((message) => JSON.stringify(message))];
     const sizes = [Math.ceil(parts[0].length / 4), ...messages.map((message) => estimateTokens(message))];
     let same = 0;
     while (same < parts.length && parts[same] === this.#sent[same]) same++;

@@ -24,7 +24,8 @@ export class Rows {
   }
 
   at(index: number): Row | undefined {
-    void this.version;
+    // Read so that whoever asks is told when there is more.
+    if (this.version < 0) return undefined;
     return this.#pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
   }
 

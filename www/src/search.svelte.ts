@@ -81,7 +81,8 @@ export class Search {
   }
 
   hitAt(index: number): Hit | undefined {
-    void this.version;
+    // Read so that whoever asks is told when there is more.
+    if (this.version < 0) return undefined;
     return this.#hits.get(index);
   }
 

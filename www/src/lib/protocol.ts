@@ -315,3 +315,33 @@ export type Notice =
   /** A followed log has grown. */
   | { readonly notice: 'grown'; readonly facts: LogFacts }
   | { readonly notice: 'follow-failed'; readonly log: number; readonly message: string };
+
+/** What is taken away. Seqs are inclusive. */
+export type TakeForm =
+  | { readonly what: 'jsonl' | 'markdown' | 'html' }
+  | { readonly what: 'selection'; readonly from: number; readonly to: number }
+  | { readonly what: 'request' | 'messages'; readonly seq: number };
+
+/** What is taken out before. */
+export interface Redaction {
+  /** Kinds of secrets that the package knows. */
+  readonly kinds: readonly string[];
+  readonly words: readonly string[];
+  /** Regular expressions. */
+  readonly patterns: readonly string[];
+}
+
+/** What a redaction finds. */
+export interface Secrets {
+  readonly hits: readonly { readonly seq?: number; readonly path: string; readonly kind: string; readonly placeholder: string; readonly excerpt: string; readonly masked: string }[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** What can be read of a damaged log. */
+export interface SalvageFacts {
+  readonly records: number;
+  readonly copies: number;
+  readonly lost: readonly { readonly from: number; readonly to: number; readonly line: number; readonly code: string; readonly row: number }[];
+  readonly sessions: readonly { readonly id: string; readonly events: number; readonly bytes: Blob }[];
+  readonly findings: readonly (Omit<Finding, 'severity'> & { readonly severity: 'error' | 'warning' | 'info'; readonly action?: string })[];
+}

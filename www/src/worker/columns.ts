@@ -20,7 +20,7 @@ export class Column<A extends Typed> {
   push(value: number): void {
     if (this.#length === this.#data.length) {
       const grown = this.#make(Math.ceil(this.#length * 1.6));
-      grown.set(this.#data as never);
+      grown.set(this.#data);
       this.#data = grown;
     }
     this.#data[this.#length++] = value;

@@ -3,7 +3,7 @@
 import { PalimpsestError } from 'palimpsest';
 import type {
   Comparison, ConversationItem, Filters, Finding, HeaderFacts, Hit, LogFacts, MessageText, ModelState, Notice, Numbers,
-  RequestDiff, Row, SearchQuery, Source, StripBins, Stratum,
+  Redaction, RequestDiff, Row, SalvageFacts, SearchQuery, Secrets, Source, StripBins, Stratum, TakeForm,
 } from '../lib/protocol.js';
 import { compare } from './compare.js';
 import { conversationOf, itemsOf } from './conversation.js';
@@ -12,10 +12,12 @@ import { Log } from './log.js';
 import { numbersOf } from './numbers.js';
 import { readInto, storage } from './open.js';
 import { diffOf, messagesOf, modelAt, requestText } from './requests.js';
+import { repairOf, salvageOf } from './salvage.js';
 import { describeRows, rowsAt } from './rows.js';
 import { hitsOf, search } from './search.js';
 import { coversOf, strataOf, stratumOf } from './strata.js';
 import { stripOf } from './strip.js';
+import { secretsIn, take } from './take.js';
 
 /** Progress is told at most this often, in milliseconds. */
 const TELL = 60;
@@ -230,13 +232,20 @@ export class Desk {
 
   // --------------------------------------------------------------------------------------------- taking away
 
-  /** The log as it is stored, or the lines of a range of seqs behind the header line. */
-  async bytes(id: number, range?: { from: number; to: number }): Promise<Blob> {
-    const { store, outline, headEnd } = this.#log(id);
-    if (!range) return store.blob();
-    const start = outline.offsets.at(range.from);
-    const end = outline.endOf(Math.min(range.to, outline.length - 1));
-    return new Blob([store.blob().slice(0, headEnd), store.blob().slice(start, end)]);
+  take(id: number, form: TakeForm, redaction?: Redaction): Blob {
+    return take(this.#log(id), form, redaction);
+  }
+
+  secrets(id: number, redaction: Redaction): Secrets {
+    return secretsIn(this.#log(id), redaction);
+  }
+
+  salvage(id: number): Promise<SalvageFacts> {
+    return salvageOf(this.#log(id));
+  }
+
+  repair(id: number): Promise<Blob> {
+    return repairOf(this.#log(id));
   }
 
   // -------------------------------------------------------------------------------------------------- parts

@@ -1,7 +1,7 @@
 /** One log at hand: its bytes, its index, and the package's session where the log is whole. */
 
 import type { PalimpsestError, Session, SessionEvent } from 'palimpsest';
-import { familyOf, Flag, Kind, NONE } from '../lib/kinds.js';
+import { familyOf, Flag } from '../lib/kinds.js';
 import type { Finding, HeaderFacts, LogFacts } from '../lib/protocol.js';
 import { ByteStore } from './byte-store.js';
 import { field } from '../lib/describe.js';
@@ -104,13 +104,6 @@ export class Log {
       errors,
       ...(imported && { imported }),
     };
-  }
-
-  /** The index of the step that is open at a row, or NONE: from its start until before its end. */
-  openStepAt(row: number): number {
-    const step = this.outline.stepOf.at(row);
-    if (step === NONE || row < 0) return NONE;
-    return this.outline.kinds.at(row) === Kind.stepEnd ? NONE : step;
   }
 
   free(): void {

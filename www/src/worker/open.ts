@@ -77,7 +77,8 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
   } finally {
     reader?.free();
   }
-  if (log.tornBytes === 0 && log.failure && splitter.rest.length > 0) log.tornBytes = splitter.rest.length;
+  // What a crash cut has its place as well.
+  if (!log.stopped && splitter.rest.length > 0) log.outline.add(splitter.rest, read - splitter.rest.length);
   place(log);
   log.visible.refresh();
 }

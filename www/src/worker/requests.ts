@@ -35,8 +35,10 @@ function scopeAt({ outline }: Log, seq: number): Scope {
   return { step, messagesEnd: start, headerEnd };
 }
 
-export function modelAt(log: Log, seq: number): ModelState {
+/** @param row a row; a torn last line is no event, so the last event stands for it */
+export function modelAt(log: Log, row: number): ModelState {
   const session = log.live;
+  const seq = Math.min(row, session.seq - 1);
   const scope = scopeAt(log, seq);
   const header = session.at(scope.headerEnd - 1).requestHeader();
   const surface = session.at(scope.messagesEnd - 1).surface;
@@ -56,7 +58,7 @@ export function modelAt(log: Log, seq: number): ModelState {
 
 /** The exact request, as JSON text laid out by `JSON.stringify`. */
 export function requestText(log: Log, seq: number): string {
-  return jsonText(log.live.at(seq).request(), 2);
+  return jsonText(log.live.at(Math.min(seq, log.live.seq - 1)).request(), 2);
 }
 
 /** The messages of surface nodes; one that yields none has an empty text. */
@@ -178,15 +180,14 @@ const counted = new WeakMap<Log, Map<number, number>>();
 export function tokensOf(log: Log, seqs: ArrayLike<number>): number {
   if (seqs.length > COUNTED) {
     let bytes = 0;
-    for (let at = 0; at < seqs.length; at++) bytes += log.outline.endOf(seqs[at]!) - log.outline.offsets.at(seqs[at]!);
+    for (const seq of Array.from(seqs)) bytes += log.outline.endOf(seq) - log.outline.offsets.at(seq);
     return Math.round(bytes / 4.4);
   }
   let cache = counted.get(log);
   if (!cache) counted.set(log, (cache = new Map<number, number>()));
   const session = log.live;
   let tokens = 0;
-  for (let at = 0; at < seqs.length; at++) {
-    const seq = seqs[at]!;
+  for (const seq of Array.from(seqs)) {
     let found = cache.get(seq);
     if (found === undefined) {
       const event = session.events[seq];
@@ -216,7 +217,7 @@ function headerTokens(header: EpochHeader | undefined): number {
 /** JSON text of a parsed value, however deep it is nested. */
 export function jsonText(value: unknown, indent?: number): string {
   try {
-    return JSON.stringify(value, undefined, indent) ?? 'null';
+    return JSON.stringify(value, undefined, indent);
   } catch {
     return JSON.stringify({ role: 'user', content: [{ type: 'text', text: '(nested too deeply to be written out here; the stored event has its text)' }] });
   }

@@ -98,7 +98,7 @@ function* stringsOf(line: string): Generator<{ path: string; value: string }> {
     else if (typeof value === 'number') yield { path, value: String(value) };
     else if (typeof value === 'object' && value !== null) {
       const inner = path.length > 200 ? '…' : path;
-      const entries = Object.entries(value);
+      const entries = Object.entries(value as Record<string, unknown>);
       for (let at = entries.length - 1; at >= 0; at--) {
         const [key, item] = entries[at]!;
         waiting.push({ path: inner === '' ? key : `${inner}.${key}`, value: item });
