@@ -213,6 +213,7 @@ struct PayloadSpans {
 }
 
 /// Reads one line (without its line end): checks that it is JSON throughout and an event by itself.
+#[inline(never)]
 pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
     let bad = |what: &str| LineFault::Rule(Error::new(Code::CorruptLog, format!("not an event: {what}")));
     let start = json::skip_space(line, 0);

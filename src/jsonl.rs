@@ -4,6 +4,8 @@
 //! the seam between two blocks is copied. Only byte `0x0A` ends a line. Carriage returns, blanks and
 //! blank lines around records are tolerated, as is one byte-order mark at the very start.
 //!
+//! Over a [`Source`] the bytes are only looked at, and read again when an event is asked for.
+//!
 //! A record that no line end closes, or that stops before its JSON does, is *torn* when nothing
 //! follows it: its write was cut and never acknowledged, so it is dropped. Any other line that is
 //! not JSON is corruption, the last one too (zero bytes may stand before a record that was
@@ -11,9 +13,11 @@
 
 use crate::error::{Code, Error, Result};
 use crate::event::{self, LineFault};
+use crate::filed::{File, STRETCH, Source, Stretch};
 use crate::json::{self, Span};
 use crate::log::{BLOCK, Block, Entry};
 use crate::session::{Session, SessionHeader};
+use std::sync::Arc;
 
 /// Smallest block buffer; each next one is twice as large, up to [`BLOCK`].
 const FIRST_BLOCK: usize = 4096;
@@ -22,6 +26,8 @@ const FIRST_BLOCK: usize = 4096;
 #[derive(Debug)]
 pub struct Reader {
     session: Option<Session>,
+    /// Where the bytes come from and stay; none: they are kept.
+    file: Option<Arc<File>>,
     /// The block being filled: whole lines up to `scanned`, then a part of a line.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
@@ -57,6 +63,7 @@ impl Default for Reader {
     fn default() -> Self {
         Reader {
             session: None,
+            file: None,
             bytes: Vec::new(),
             entries: Vec::new(),
             contiguous: true,
@@ -75,6 +82,11 @@ impl Reader {
     /// A reader at the start of a file.
     pub fn new() -> Self {
         Reader::default()
+    }
+
+    /// A reader at the start of a source whose bytes are to stay where they are.
+    pub fn over(source: Box<dyn Source>) -> Self {
+        Reader { file: Some(Arc::new(File::new(source))), ..Reader::default() }
     }
 
     /// Room for `len` more bytes, to be filled and then announced with [`Reader::commit`].
@@ -140,9 +152,31 @@ impl Reader {
         Ok(Loaded { session, committed_bytes: self.committed, torn_bytes: total - self.committed })
     }
 
-    /// Hands the whole lines over to the session and carries the rest into a new buffer with room
-    /// for `more` bytes.
+    /// Hands the whole lines over to the session and carries the rest into a buffer with room for
+    /// `more` bytes.
     fn seal(&mut self, more: usize) {
+        match &self.file {
+            None => self.keep(more),
+            Some(file) => {
+                if let (Some(session), Some(stretch)) =
+                    (&mut self.session, Stretch::new(file, self.offset, &self.entries))
+                {
+                    session.push_stretch(stretch);
+                }
+                self.entries.clear();
+                self.bytes.drain(..self.scanned);
+                let size = if more == 0 { 0 } else { STRETCH.max(more) };
+                self.bytes.reserve_exact(size.saturating_sub(self.bytes.len()).max(more));
+            }
+        }
+        self.contiguous = true;
+        self.offset += self.scanned as u64;
+        self.searched -= self.scanned;
+        self.scanned = 0;
+    }
+
+    /// Makes a block of the whole lines, without a copy.
+    fn keep(&mut self, more: usize) {
         let rest = self.bytes.len() - self.scanned;
         let size = (self.bytes.capacity() * 2).clamp(FIRST_BLOCK, BLOCK).max(rest + more);
         let mut next = Vec::with_capacity(if more == 0 { rest } else { size });
@@ -157,10 +191,6 @@ impl Reader {
         if let Some(session) = &mut self.session {
             session.push_block(Block::from_parts(bytes, entries, self.contiguous));
         }
-        self.contiguous = true;
-        self.offset += self.scanned as u64;
-        self.searched -= self.scanned;
-        self.scanned = 0;
     }
 
     fn scan(&mut self) -> Result<()> {

@@ -6,7 +6,8 @@
 //! The map, from the bytes up:
 //! - [`json`]: scanner over JSON text, spans instead of trees.
 //! - [`event`]: one event and its line; the checks that need nothing else.
-//! - [`log`]: blocks of JSONL bytes and their index; [`chunks`]: lists that forks share.
+//! - [`log`]: blocks of JSONL bytes and their index; [`filed`]: events whose bytes stay in a file.
+//! - [`chunks`]: lists that forks share.
 //! - [`surface`]: which surface events the model sees, in order; append and replace.
 //! - [`derive`]: a surface event's message. [`header`]: the request header and its deltas.
 //! - [`position`]: the turn and step that are open. [`repair`]: closing an interrupted turn.
@@ -27,6 +28,7 @@ pub mod chunks;
 pub mod derive;
 pub mod error;
 pub mod event;
+pub mod filed;
 pub mod fork;
 pub mod header;
 pub mod invariants;

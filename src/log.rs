@@ -1,4 +1,5 @@
 //! The append-only log: blocks of JSONL bytes, and beside each block the index of its lines.
+//! Where a log was opened over a file, its first events are stretches of that file instead.
 //!
 //! Invariants:
 //! - An event's bytes are written once and never change; a sealed block is immutable and may be
@@ -6,9 +7,11 @@
 //! - Events are found by seq: runs of blocks by binary search, then the block's own index.
 //! - A log may use only the first events of a shared block: the run says how many.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::event::{self, Kind, NewEvent};
+use crate::filed::Stretch;
 use crate::json::Span;
 
 /// A block is sealed when it holds this many bytes.
@@ -50,11 +53,37 @@ impl Block {
     }
 
     fn line(&self, entry: &Entry) -> &[u8] {
-        &self.bytes[entry.offset as usize..(entry.offset + entry.len) as usize]
+        &self.bytes[entry.span()]
+    }
+
+    fn copy_lines(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        let entries = &self.entries[range];
+        match (entries.first(), entries.last()) {
+            (Some(a), Some(z)) if self.contiguous => {
+                out.extend_from_slice(&self.bytes[a.offset as usize..(z.offset + z.len) as usize]);
+                out.push(b'\n');
+            }
+            _ => {
+                for entry in entries {
+                    out.extend_from_slice(self.line(entry));
+                    out.push(b'\n');
+                }
+            }
+        }
     }
 }
 
 impl Entry {
+    /// Where the line stands in its block.
+    pub fn span(&self) -> Span {
+        self.offset as usize..(self.offset + self.len) as usize
+    }
+
+    /// The event's kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The index entry of a line at `offset`; `None` where the block would be too large for it.
     pub fn new(offset: usize, len: usize, data: Span, kind: Kind) -> Option<Self> {
         u32::try_from(offset + len).ok()?;
@@ -68,22 +97,39 @@ impl Entry {
     }
 }
 
+/// What a run's events are kept in.
+#[derive(Clone, Debug)]
+enum Place {
+    Held(Arc<Block>),
+    Filed(Arc<Stretch>),
+}
+
 #[derive(Clone, Debug)]
 struct Run {
-    block: Arc<Block>,
+    place: Place,
     first: u32,
     count: u32,
 }
 
-/// One stored event, borrowed.
-#[derive(Clone, Copy, Debug)]
+/// One stored event: borrowed from a block, or read from a file.
+#[derive(Clone, Debug)]
 pub struct Stored<'a> {
-    /// The line without its line end.
-    pub line: &'a [u8],
-    /// The payload.
-    pub data: &'a [u8],
+    line: Cow<'a, [u8]>,
+    data: Span,
     /// The kind.
     pub kind: Kind,
+}
+
+impl Stored<'_> {
+    /// The line without its line end.
+    pub fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// The payload.
+    pub fn data(&self) -> &[u8] {
+        &self.line[self.data.clone()]
+    }
 }
 
 /// The log itself.
@@ -145,11 +191,21 @@ impl Log {
 
     /// Takes a whole block that a reader has indexed.
     pub fn push_block(&mut self, block: Block) {
+        let count = block.entries.len();
+        self.push_run(Place::Held(Arc::new(block)), count);
+    }
+
+    /// Takes a stretch of a file that a reader has indexed.
+    pub fn push_stretch(&mut self, stretch: Stretch) {
+        let count = stretch.count();
+        self.push_run(Place::Filed(Arc::new(stretch)), count);
+    }
+
+    fn push_run(&mut self, place: Place, count: usize) {
         self.seal();
-        if !block.entries.is_empty() {
-            let count = block.entries.len() as u32;
-            self.runs.push(Run { block: Arc::new(block), first: self.tail_first, count });
-            self.tail_first += count;
+        if count > 0 {
+            self.runs.push(Run { place, first: self.tail_first, count: count as u32 });
+            self.tail_first += count as u32;
         }
     }
 
@@ -172,7 +228,7 @@ impl Log {
         }
         block.entries.shrink_to_fit();
         let count = block.entries.len() as u32;
-        self.runs.push(Run { block: Arc::new(block), first: self.tail_first, count });
+        self.runs.push(Run { place: Place::Held(Arc::new(block)), first: self.tail_first, count });
         self.tail_first += count;
     }
 
@@ -187,25 +243,46 @@ impl Log {
         Log { runs, tail: Block::new(), tail_first: len.min(self.tail_first) }
     }
 
-    fn locate(&self, seq: u32) -> Option<(&Block, &Entry)> {
-        if seq >= self.tail_first {
-            return Some((&self.tail, self.tail.entries.get((seq - self.tail_first) as usize)?));
-        }
-        let run = &self.runs[self.runs.partition_point(|run| run.first <= seq).checked_sub(1)?];
-        Some((&run.block, run.block.entries.get((seq - run.first) as usize)?))
+    fn run_at(&self, seq: u32) -> Option<&Run> {
+        self.runs.get(self.runs.partition_point(|run| run.first <= seq).checked_sub(1)?)
     }
 
-    /// The event at `seq`.
+    /// The event at `seq`; `None` also where a file does not give it any more.
     pub fn get(&self, seq: u32) -> Option<Stored<'_>> {
-        let (block, entry) = self.locate(seq)?;
-        let line = block.line(entry);
-        let data = &line[entry.data as usize..(entry.data + entry.data_len) as usize];
-        Some(Stored { line, data, kind: entry.kind })
+        let (block, first) = if seq >= self.tail_first {
+            (&self.tail, self.tail_first)
+        } else {
+            let run = self.run_at(seq)?;
+            match &run.place {
+                Place::Held(block) => (&**block, run.first),
+                Place::Filed(stretch) => {
+                    let (line, data, kind) = stretch.event((seq - run.first) as usize, seq)?;
+                    return Some(Stored { line: Cow::Owned(line), data, kind });
+                }
+            }
+        };
+        let entry = block.entries.get((seq - first) as usize)?;
+        let data = entry.data as usize..(entry.data + entry.data_len) as usize;
+        Some(Stored { line: Cow::Borrowed(block.line(entry)), data, kind: entry.kind })
+    }
+
+    /// Whether a file that holds events of this log does not give them any more.
+    pub fn failed(&self) -> bool {
+        // Only a reader makes stretches, from one file and before anything else.
+        self.runs.first().is_some_and(|run| matches!(&run.place, Place::Filed(stretch) if stretch.failed()))
     }
 
     /// The kind of the event at `seq`.
     pub fn kind(&self, seq: u32) -> Option<Kind> {
-        self.locate(seq).map(|(_, entry)| entry.kind)
+        if seq >= self.tail_first {
+            return self.tail.entries.get((seq - self.tail_first) as usize).map(|entry| entry.kind);
+        }
+        let run = self.run_at(seq)?;
+        let index = (seq - run.first) as usize;
+        match &run.place {
+            Place::Held(block) => block.entries.get(index).map(|entry| entry.kind),
+            Place::Filed(stretch) => stretch.kind(index),
+        }
     }
 
     /// Appends the lines of `from..to`, each with its line end, exactly as they are stored.
@@ -213,60 +290,66 @@ impl Log {
         let to = to.min(self.len());
         // A stretch has no events before its first.
         let mut seq = from.max(self.runs.first().map_or(self.tail_first, |run| run.first));
+        // One growth for all that is still to come, not a doubling at a time.
+        if out.is_empty() && self.runs.iter().all(|run| matches!(run.place, Place::Held(_))) {
+            out.reserve_exact(self.lines_len(seq, to));
+        }
         while seq < to {
-            let Some((block, first, count)) = self.block_at(seq) else { break };
+            let Some((place, first, count)) = self.place_at(seq) else { break };
             let until = to.min(first + count);
-            let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
-            match (entries.first(), entries.last()) {
-                (Some(a), Some(z)) if block.contiguous => {
-                    // One growth for all that is still to come, not a doubling at a time.
-                    if out.is_empty() {
-                        out.reserve_exact(self.lines_len(from, to));
-                    }
-                    out.extend_from_slice(&block.bytes[a.offset as usize..(z.offset + z.len) as usize]);
-                    out.push(b'\n');
-                }
-                _ => {
-                    for entry in entries {
-                        out.extend_from_slice(block.line(entry));
-                        out.push(b'\n');
-                    }
-                }
+            let range = (seq - first) as usize..(until - first) as usize;
+            match place {
+                PlaceRef::Held(block) => block.copy_lines(range, out),
+                PlaceRef::Filed(stretch) => stretch.copy_lines(range, out),
             }
             seq = until;
         }
     }
 
-    fn block_at(&self, seq: u32) -> Option<(&Block, u32, u32)> {
+    fn place_at(&self, seq: u32) -> Option<(PlaceRef<'_>, u32, u32)> {
         if seq >= self.tail_first {
-            return Some((&self.tail, self.tail_first, self.tail.entries.len() as u32));
+            return Some((PlaceRef::Held(&self.tail), self.tail_first, self.tail.entries.len() as u32));
         }
-        let run = &self.runs[self.runs.partition_point(|run| run.first <= seq).checked_sub(1)?];
-        Some((&run.block, run.first, run.count))
+        let run = self.run_at(seq)?;
+        let place = match &run.place {
+            Place::Held(block) => PlaceRef::Held(block),
+            Place::Filed(stretch) => PlaceRef::Filed(stretch),
+        };
+        Some((place, run.first, run.count))
     }
 
-    /// Bytes of the lines `from..to`, line ends included; exact where nothing else stands between them.
+    /// Bytes of the held lines `from..to`, line ends included; exact where nothing else stands between them.
     fn lines_len(&self, from: u32, to: u32) -> usize {
         let mut seq = from;
         let mut len = 0;
         while seq < to {
-            let Some((block, first, count)) = self.block_at(seq) else { break };
+            let Some((place, first, count)) = self.place_at(seq) else { break };
             let until = to.min(first + count);
-            let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
-            if let (Some(a), Some(z)) = (entries.first(), entries.last()) {
-                len += (z.offset + z.len - a.offset) as usize + 1;
+            if let PlaceRef::Held(block) = place {
+                let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
+                if let (Some(a), Some(z)) = (entries.first(), entries.last()) {
+                    len += (z.offset + z.len - a.offset) as usize + 1;
+                }
             }
             seq = until;
         }
         len
     }
 
-    /// Bytes of the lines that this log holds or shares, line ends included.
-    pub fn byte_len(&self) -> usize {
-        let lines = |block: &Block, count: u32| -> usize {
-            block.entries.iter().take(count as usize).map(|e| e.len as usize + 1).sum()
+    /// Bytes of the lines that this log holds, shares or finds in a file, line ends included.
+    pub fn byte_len(&self) -> u64 {
+        let lines = |block: &Block, count: u32| -> u64 {
+            block.entries.iter().take(count as usize).map(|e| u64::from(e.len) + 1).sum()
         };
-        self.runs.iter().map(|run| lines(&run.block, run.count)).sum::<usize>()
-            + lines(&self.tail, self.tail.entries.len() as u32)
+        let run_bytes = |run: &Run| match &run.place {
+            Place::Held(block) => lines(block, run.count),
+            Place::Filed(stretch) => stretch.line_bytes(run.count as usize),
+        };
+        self.runs.iter().map(run_bytes).sum::<u64>() + lines(&self.tail, self.tail.entries.len() as u32)
     }
+}
+
+enum PlaceRef<'a> {
+    Held(&'a Block),
+    Filed(&'a Stretch),
 }

@@ -26,9 +26,9 @@ pub fn is_balanced(log: &Log, nodes: &[u32], before: Option<u32>) -> Result<bool
         }
         let Some(event) = log.get(seq) else { continue };
         match event.kind {
-            Kind::AssistantMessage => open.extend(tool_calls(event.data).map(json::decode)),
+            Kind::AssistantMessage => open.extend(tool_calls(event.data()).map(json::decode)),
             Kind::ToolResult => {
-                let id = json::get(event.data, "callId").map(json::decode).unwrap_or_default();
+                let id = json::get(event.data(), "callId").map(json::decode).unwrap_or_default();
                 let Some(call) = open.iter().position(|call| *call == id) else {
                     let what = format!(
                         "the tool result answers \"{}\", which no call before it on the surface has; the surface holds half a pair",

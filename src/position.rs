@@ -24,7 +24,7 @@ pub struct Position {
 pub fn of(log: &Log, first: u32) -> Position {
     let mut at = Position { turn: 0, open_turn: NONE, step: 0, open_step: NONE, compaction: NONE };
     let number = |seq: u32, name: &str| {
-        let value = log.get(seq).and_then(|event| json::get(event.data, name)).and_then(json::plain_integer);
+        let value = log.get(seq).and_then(|event| json::get(event.data(), name).and_then(json::plain_integer));
         value.map_or(0, |n| n as u32)
     };
     let (mut step_known, mut compaction_known) = (false, false);

@@ -19,8 +19,9 @@ pub fn interrupted_turn_closers(log: &Log, first: u32) -> Vec<Vec<u8>> {
         return Vec::new();
     }
     let number = |seq: u32, name: &str| {
-        let data = log.get(seq).map(|event| event.data).unwrap_or(b"{}");
-        json::get(data, name).map_or_else(|| b"null".to_vec(), json::normalized)
+        let event = log.get(seq);
+        let value = event.as_ref().and_then(|event| json::get(event.data(), name));
+        value.map_or_else(|| b"null".to_vec(), json::normalized)
     };
     let turn = number(open.open_turn, "turn");
     let mut closers = Closers { log, lines: Vec::new() };
@@ -58,13 +59,13 @@ fn open_calls(log: &Log, from: u32) -> Vec<OpenCall> {
     for seq in from..log.len() {
         let Some(event) = log.get(seq) else { continue };
         // What replaces repeats calls and results that were logged before, of whichever step.
-        if json::get(event.line, "surfaceOp").is_some_and(|op| op.first() == Some(&b'{')) {
+        if json::get(event.line(), "surfaceOp").is_some_and(|op| op.first() == Some(&b'{')) {
             continue;
         }
-        let id = || json::get(event.data, "callId").map(json::normalized).unwrap_or_default();
+        let id = || json::get(event.data(), "callId").map(json::normalized).unwrap_or_default();
         match event.kind {
             Kind::AssistantMessage => calls.extend(
-                pairing::tool_calls(event.data).map(|id| OpenCall { id: json::normalized(id), logged_at: None }),
+                pairing::tool_calls(event.data()).map(|id| OpenCall { id: json::normalized(id), logged_at: None }),
             ),
             Kind::ToolCall => {
                 let id = id();
@@ -108,7 +109,7 @@ impl Closers<'_> {
     fn push(&mut self, kind: Kind, data: Vec<u8>, intent: Intent) {
         let seq = self.log.len() + self.lines.len() as u32;
         let last = self.log.get(self.log.len().wrapping_sub(1));
-        let time = last.and_then(|event| json::get(event.line, "time")).unwrap_or(b"0");
+        let time = last.as_ref().and_then(|event| json::get(event.line(), "time")).unwrap_or(b"0");
         let mut line = Vec::new();
         event::write_line(&NewEvent { kind, type_json: b"", time, data: &data, intent }, seq, &mut line);
         self.lines.push(line);

@@ -8,6 +8,7 @@ use crate::chunks::Chunks;
 use crate::derive;
 use crate::error::{Code, Error, Result};
 use crate::event::{self, Envelope, Kind, LineFault, NewEvent};
+use crate::filed::Stretch;
 use crate::header::Header;
 use crate::json;
 use crate::log::{Block, Log, Stored};
@@ -242,6 +243,10 @@ impl Session {
         self.log.push_block(block);
     }
 
+    pub(crate) fn push_stretch(&mut self, stretch: Stretch) {
+        self.log.push_stretch(stretch);
+    }
+
     /// The request header in force after the events before `end`.
     ///
     /// # Errors
@@ -254,7 +259,7 @@ impl Session {
         for i in from..until {
             let Some(&seq) = self.headers.get(i) else { continue };
             let Some(event) = self.log.get(seq) else { continue };
-            state = Some(Header::fold(state.as_ref(), event.kind == Kind::RequestHeader, event.data, seq)?);
+            state = Some(Header::fold(state.as_ref(), event.kind == Kind::RequestHeader, event.data(), seq)?);
         }
         Ok(state)
     }
@@ -271,7 +276,7 @@ impl Session {
             if i > 0 {
                 out.push(b',');
             }
-            let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data, &mut out));
+            let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data(), &mut out));
             if !made {
                 out.extend(b"null");
             }
@@ -285,7 +290,7 @@ impl Session {
         let seqs = if end >= self.len() { self.surface.seqs() } else { self.surface.seqs_before(end) };
         let with_message: Vec<u32> = seqs
             .into_iter()
-            .filter(|&seq| self.log.get(seq).is_some_and(|e| derive::message(e.kind, e.data, &mut Vec::new())))
+            .filter(|&seq| self.log.get(seq).is_some_and(|e| derive::message(e.kind, e.data(), &mut Vec::new())))
             .collect();
         self.messages_json(&with_message)
     }

@@ -429,7 +429,7 @@ fn a_payload_is_kept_to_the_byte() {
     let mut session = session();
     session.append(&event(Kind::UserMessage, data, append())).unwrap();
     let reread = make::read(&make::stored(&session)).unwrap().session;
-    assert_eq!(reread.event(0).unwrap().data, data.as_bytes());
+    assert_eq!(reread.event(0).unwrap().data(), data.as_bytes());
     let content = &data[11..data.find("], ").unwrap() + 1];
     assert_eq!(reread.derive_json(1), format!(r#"[{{"role":"user","content":{content}}}]"#).into_bytes());
 }

@@ -150,10 +150,10 @@ fn a_string_of_100_megabytes() {
     assert!(file.len() > 100 * MEGABYTE - 16);
     let reread = read(&file).unwrap().session;
     drop(file);
-    assert!(reread.event(0).unwrap().data == data.as_bytes());
+    assert!(reread.event(0).unwrap().data() == data.as_bytes());
     let messages = reread.derive_json(2);
     assert!(messages.ends_with(b"end\"}]}]"));
-    assert!(session.fork(Some(1), header()).unwrap().event(0).unwrap().data == data.as_bytes());
+    assert!(session.fork(Some(1), header()).unwrap().event(0).unwrap().data() == data.as_bytes());
 }
 
 #[test]

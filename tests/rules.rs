@@ -78,7 +78,7 @@ fn refused_line(session: &mut Session, line: &[u8], code: Code) -> Error {
 fn accepted(session: &mut Session, event: &NewEvent<'_>) {
     let expected = line(event, session.len());
     let seq = session.append(event).expect("an event that fits");
-    assert_eq!(session.event(seq).unwrap().line, expected.trim_ascii_end());
+    assert_eq!(session.event(seq).unwrap().line(), expected.trim_ascii_end());
     assert_eq!(state(&read(&stored(session)).unwrap().session), state(session), "the same after a reload");
 }
 
@@ -329,7 +329,7 @@ fn a_line_is_an_event() {
     assert_eq!(state(&session), before);
     // What surrounds the event does not enter the log.
     session.append_line(format!(" {good}\r\n").as_bytes()).unwrap();
-    assert_eq!(session.event(7).unwrap().line, good.as_bytes());
+    assert_eq!(session.event(7).unwrap().line(), good.as_bytes());
     assert_eq!(state(&read(&stored(&session)).unwrap().session), state(&session));
 }
 
@@ -351,13 +351,13 @@ fn envelope_keys_may_be_spelt_with_escapes_and_stand_in_any_order() {
     let spelt = r#"{"surface\u004fp":"append","more":{"seq":1},"d\u0061ta":{"content":[]},"\u0074ime":5,"se\u0071":7,"typ\u0065":"user\u002fmessage","source\u0045ventSeqs":[1]}"#;
     session.append_line(spelt.as_bytes()).unwrap();
     assert_eq!(session.event(7).unwrap().kind, Kind::UserMessage);
-    assert_eq!(session.event(7).unwrap().data, br#"{"content":[]}"#);
+    assert_eq!(session.event(7).unwrap().data(), br#"{"content":[]}"#);
     assert_eq!(session.surface().seqs(), [1, 2, 4, 5, 7]);
     // The last member of a name counts.
     let doubled = r#"{"type":"x","seq":0,"time":1,"data":1,"surfaceOp":1,"seq":8,"type":"user/message","data":{"content":[1]},"surfaceOp":"append"}"#;
     session.append_line(doubled.as_bytes()).unwrap();
     assert_eq!(session.surface().seqs(), [1, 2, 4, 5, 7, 8]);
-    assert_eq!(session.event(8).unwrap().data, br#"{"content":[1]}"#);
+    assert_eq!(session.event(8).unwrap().data(), br#"{"content":[1]}"#);
     let doubled =
         r#"{"type":"user/message","seq":9,"time":1,"data":{"content":[]},"data":{"more":1},"surfaceOp":"append"}"#;
     assert_eq!(session.append_line(doubled.as_bytes()).unwrap_err().code, Code::InvalidPayload);

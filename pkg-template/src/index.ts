@@ -5,7 +5,7 @@
  * The map:
  * - `events.ts` the vocabulary: every event's payload, messages, headers. `errors.ts` what can go wrong.
  * - `session.ts` one log: append, derive, time travel (`view.ts`). `store.ts` live sessions, their feed, scopes, forks.
- * - `reader.ts` a stored log's bytes become a session. `header.ts`, `repair.ts` pure functions over headers and events.
+ * - `reader.ts` a stored log's bytes become a session; `open.ts` a session whose bytes stay where they are. `header.ts`, `repair.ts` pure functions over headers and events.
  * - `encode.ts` the walk that checks, snapshots and writes a value; `records.ts`, `scratch.ts` how it reaches the core.
  * - `assembler.ts` a streamed answer becomes a message. `providers/` requests and answers of model providers.
  * - `position.ts` where a log stands. `invariants/` the rules of correct logs. `compaction/` summaries and pruning.
@@ -25,5 +25,6 @@ export { SessionView, type ModelRequest, type SurfaceSnapshot } from './view.js'
 export * from './store.js';
 export { BlockAssembler } from './assembler.js';
 export { SessionReader, readHeaderLine, type LoadedSession } from './reader.js';
+export { openBlob, openSource, type LogSource, type OpenLogOptions } from './open.js';
 export { applyHeaderDelta, canonicalHeader, diffHeader, foldRequestHeader, headerEquals } from './header.js';
 export { interruptedTurnClosers, isToolPairingBalanced } from './repair.js';

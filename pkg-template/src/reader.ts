@@ -4,6 +4,7 @@ import { core, CoreReader, fromCore, pure } from './core.js';
 import { PalimpsestError } from './errors.js';
 import type { SessionEvent, SessionHeader } from './events.js';
 import { parseFrozen } from './freeze.js';
+import type { Guard } from './open.js';
 import { adopt, type Session } from './session.js';
 
 /** Bytes that cross at once: wasm has no on-stack replacement, so a long scan is many calls of a short one. */
@@ -26,6 +27,7 @@ export interface LoadedSession {
 export class SessionReader {
   readonly #where: string | undefined;
   #core: CoreReader | undefined;
+  #file: Guard | undefined;
 
   /**
    * @param where what error messages call the source, for example a file's path
@@ -35,6 +37,20 @@ export class SessionReader {
     core();
     this.#where = where;
     this.#core = new CoreReader(expectedBytes);
+  }
+
+  /** @internal A reader of a source whose bytes are not to be kept. */
+  static over(file: Guard, where: string): SessionReader {
+    const reader = new SessionReader(where);
+    reader.#core?.free();
+    reader.#file = file;
+    reader.#core = CoreReader.over(
+      (offset: number, at: number, length: number) => file.read(offset, new Uint8Array(core().memory.buffer, at, length)),
+      () => {
+        file.close();
+      },
+    );
+    return reader;
   }
 
   /**
@@ -77,7 +93,7 @@ export class SessionReader {
     const loaded = this.#throwing(() => reader.finish());
     const { committedBytes, tornBytes } = loaded;
     const closers = parseFrozen<SessionEvent[]>(loaded.closers());
-    const session = adopt(loaded);
+    const session = adopt(this.#file === undefined ? loaded : this.#file.guarded(loaded));
     return { session, header: session.header, committedBytes, tornBytes, closers };
   }
 

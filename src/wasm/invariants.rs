@@ -31,9 +31,9 @@ impl CoreChecker {
         let LineChecker { checker, found, .. } = &mut self.lines;
         for seq in checker.next()..end {
             let Some(stored) = core.session.event(seq) else { break };
-            let Ok(envelope) = event::parse(stored.line) else { break };
-            let time = &stored.line[envelope.time];
-            let event = Event { kind: stored.kind, seq, time, data: stored.data, intent: &envelope.intent };
+            let Ok(envelope) = event::parse(stored.line()) else { break };
+            let time = &stored.line()[envelope.time];
+            let event = Event { kind: stored.kind, seq, time, data: stored.data(), intent: &envelope.intent };
             if seq >= self.examined {
                 checker.check(&event, found);
             }

@@ -2,13 +2,14 @@
 //!
 //! - [`scratch`]: the memory into which the façade writes what it appends.
 //! - [`session`]: a session's handle. [`reader`]: a reader's handle. [`pure`]: functions on texts.
-//! - [`invariants`]: a checker's handle.
+//! - [`invariants`]: a checker's handle. [`source`]: bytes that stay with the host.
 
 mod invariants;
 mod pure;
 mod reader;
 mod scratch;
 mod session;
+mod source;
 
 use crate::error::Error;
 use crate::json;

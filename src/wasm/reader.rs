@@ -1,8 +1,10 @@
 //! A reader's handle.
 
 use super::session::CoreSession;
+use super::source::HostSource;
 use super::thrown;
 use crate::jsonl::Reader;
+use js_sys::Function;
 use std::hint::black_box;
 use wasm_bindgen::prelude::*;
 
@@ -34,9 +36,15 @@ impl CoreReader {
         CoreReader { grown: expected, ..CoreReader::default() }
     }
 
+    /// A reader whose bytes stay in a source: they are read here once, and again the host
+    /// when an event is asked for; see [`HostSource`].
+    pub fn over(read: Function, close: Function) -> CoreReader {
+        CoreReader { reader: Reader::over(Box::new(HostSource::new(read, close))), grown: usize::MAX, read: 0 }
+    }
+
     /// Room for `len` more bytes; where it is in linear memory.
     pub fn reserve(&mut self, len: usize) -> *const u8 {
-        if self.read + len > self.grown {
+        if self.read.saturating_add(len) > self.grown {
             let more = (self.read / 2).max(1 << 20);
             grow(more);
             self.grown = self.read + more;
@@ -46,7 +54,7 @@ impl CoreReader {
 
     /// Reads `filled` of the `reserved` bytes.
     pub fn commit(&mut self, reserved: usize, filled: usize) -> Result<(), JsValue> {
-        self.read += filled;
+        self.read = self.read.saturating_add(filled);
         self.reader.commit(reserved, filled).map_err(thrown)
     }
 

@@ -77,6 +77,11 @@ impl CoreSession {
         vec![at.turn, at.open_turn, at.step, at.open_step, at.compaction]
     }
 
+    /// Whether a file that holds events of this session does not give them any more.
+    pub fn failed(&self) -> bool {
+        self.session.log().failed()
+    }
+
     /// Number of the kind of the event at `seq`; -1 past the end.
     #[wasm_bindgen(js_name = kindAt)]
     pub fn kind_at(&self, seq: u32) -> i32 {
@@ -92,7 +97,10 @@ impl CoreSession {
             if seq > from {
                 out.push(b',');
             }
-            out.extend_from_slice(self.session.event(seq).map_or(b"null", |event| event.line));
+            match self.session.event(seq) {
+                Some(event) => out.extend_from_slice(event.line()),
+                None => out.extend_from_slice(b"null"),
+            }
         }
         out.push(b']');
         text(out)

@@ -60,7 +60,7 @@ pub fn state(session: &Session) -> State {
     State {
         bytes: stored(session),
         len: session.len(),
-        byte_len: session.log().byte_len(),
+        byte_len: session.log().byte_len() as usize,
         surface: session.surface().seqs(),
         generation: session.replace_generation(),
         messages: session.derive_json(session.len()),

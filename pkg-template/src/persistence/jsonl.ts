@@ -30,6 +30,7 @@ import { encodeSegment } from './segments.js';
 import { type Timers, hostTimers } from './timers.js';
 
 export { attach } from './coordinator.js';
+export { openFile } from './open-file.js';
 export type { JsonlFile, JsonlFs } from './jsonl-files.js';
 
 /** Where to keep the files. */
