@@ -94,7 +94,7 @@ function assemble() {
   update(join(wasmDir, 'inline.js'), `export const wasmBase64 = '${base64}';\n`);
   update(join(wasmDir, 'inline.d.ts'), INLINE_TYPES);
 
-  for (const file of ['package.json', 'CATALOG.md', 'STORAGE.md', 'scripts/catalog.mjs']) update(join(PKG, basename(file)), readFileSync(at('pkg-template', file)));
+  for (const file of ['package.json', 'CATALOG.md', 'IMPORT.md', 'STORAGE.md', 'scripts/catalog.mjs']) update(join(PKG, basename(file)), readFileSync(at('pkg-template', file)));
   for (const file of ['README.md', 'LICENSE-MIT', 'LICENSE-APACHE']) {
     if (existsSync(at(file))) update(join(PKG, file), readFileSync(at(file)));
   }

@@ -35,6 +35,8 @@ export type ErrorCode =
   | 'CORRUPT_LOG'
   /** A stored log of another format version. */
   | 'UNSUPPORTED_VERSION'
+  /** A file that is no log of any known agent. */
+  | 'UNKNOWN_FORMAT'
   /** A session header with a missing or wrong field. */
   | 'INVALID_HEADER'
   /** A working directory that is not an absolute path. */

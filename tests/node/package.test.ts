@@ -37,7 +37,7 @@ suite('the packed tarball', () => {
   test('holds what a user needs and nothing else', () => {
     const { files } = project.packed;
     assert.deepEqual(files.filter((file) => file.endsWith('.wasm')), ['dist/wasm/palimpsest_bg.wasm']);
-    assert.deepEqual(files.filter((file) => !file.startsWith('dist/')), ['CATALOG.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'STORAGE.md', 'catalog.mjs', 'package.json']);
+    assert.deepEqual(files.filter((file) => !file.startsWith('dist/')), ['CATALOG.md', 'IMPORT.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'STORAGE.md', 'catalog.mjs', 'package.json']);
     assert.deepEqual(files.filter((file) => file.startsWith('dist/') && !/\.(js|d\.ts|wasm)$/.test(file)), []);
   });
 
@@ -80,7 +80,7 @@ suite('the packed tarball', () => {
   test('has each of its subpaths in Node', async () => {
     await project.write({
       'subpaths.mjs': `
-        for (const path of ['openai', 'anthropic', 'ai-sdk', 'openai-agents', 'inline', 'persistence', 'memory', 'jsonl', 'sqlite', 'indexeddb', 'testing']) {
+        for (const path of ['openai', 'anthropic', 'ai-sdk', 'openai-agents', 'import', 'import/node', 'inline', 'persistence', 'memory', 'jsonl', 'sqlite', 'indexeddb', 'testing']) {
           if (Object.keys(await import('palimpsest/' + path)).length === 0) console.log(path + ' exports nothing');
         }
         const bytes = await import('node:fs/promises').then((fs) => fs.readFile(new URL(import.meta.resolve('palimpsest/palimpsest.wasm'))));

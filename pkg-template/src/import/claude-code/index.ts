@@ -1,0 +1,66 @@
+/**
+ * Claude Code: one JSONL file a session, a tree of records by `uuid` and `parentUuid`. No published schema; what is known
+ * is in `IMPORT.md`.
+ *
+ * The map: `scan.ts` the first pass, `prompts.ts` who a user record comes from, `map.ts` records become events.
+ */
+
+import type { SessionHeader } from '../../events.js';
+import { SESSION_FORMAT_VERSION } from '../../ids.js';
+import type { Context } from '../context.js';
+import { Planner } from '../paths.js';
+import { NONE } from '../records.js';
+import { runPaths } from '../session-run.js';
+import type { ImportedSession, ImportSource } from '../types.js';
+import { ClaudeMapper } from './map.js';
+import { ClaudeScan } from './scan.js';
+
+/**
+ * Imports one file.
+ * @param parent the session that the file's sub-agent worked for; absent for a file that is imported by itself
+ */
+export async function importClaude(source: ImportSource, context: Context, parent?: SessionHeader): Promise<ImportedSession[]> {
+  const { report } = context;
+  const scan = new ClaudeScan(source, report);
+  await scan.run(context);
+  const { table } = scan;
+  const planner = new Planner(scan);
+  const leaves = scan.leaves();
+  const main = leaves.main;
+  if (main !== NONE) planner.add(main, parent === undefined ? 'main' : 'child', parent === undefined ? undefined : scan.agentId);
+  else planner.paths.push({ role: parent === undefined ? 'main' : 'child', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
+  for (const leaf of leaves.others) {
+    if (!planner.owned(leaf)) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', scan.uuid(leaf));
+  }
+  const base = scan.subagent ? `${scan.sessionId ?? source.name}.agent-${scan.agentId ?? source.name}` : (scan.sessionId ?? source.name);
+  const ids = new Map<string, number>();
+  const sessions = await runPaths(
+    {
+      table,
+      paths: planner.paths,
+      format: 'claude-code',
+      file: report.source,
+      header: (path, index) => {
+        const wanted = index === 0 ? base : `${base}.${path.origin ?? index}`;
+        const twins = ids.get(wanted) ?? 0;
+        ids.set(wanted, twins + 1);
+        return {
+          version: SESSION_FORMAT_VERSION,
+          id: twins === 0 ? wanted : `${wanted}.${twins + 1}`,
+          createdAt: scan.firstTime ?? 0,
+          ...(scan.cwd !== undefined && { cwd: scan.cwd }),
+          ...(index === 0 && parentOf(scan, parent)),
+        };
+      },
+      mapper: (builder, path) => new ClaudeMapper(builder, scan, path, report),
+    },
+    context,
+  );
+  table.report(report);
+  return sessions;
+}
+
+function parentOf(scan: ClaudeScan, parent: SessionHeader | undefined): { parentSession?: string } {
+  const id = parent?.id ?? (scan.subagent ? scan.sessionId : undefined);
+  return id === undefined ? {} : { parentSession: id };
+}

@@ -1,0 +1,44 @@
+/**
+ * Codex: one rollout file a thread, a line an item. The history is what the `response_item`s say; turns that were rolled
+ * back go to forks. What is known of the format is in `IMPORT.md`.
+ *
+ * The map: `item.ts` one line in any generation, `scan.ts` the first pass, `map.ts` items become events, `blocks.ts`
+ * content, `history.ts` what a compaction leaves.
+ */
+
+import { SESSION_FORMAT_VERSION } from '../../ids.js';
+import type { Context } from '../context.js';
+import { runPaths } from '../session-run.js';
+import { timeOf } from '../json.js';
+import type { ImportedSession, ImportSource } from '../types.js';
+import { itemOf } from './item.js';
+import { CodexMapper } from './map.js';
+import { CodexScan } from './scan.js';
+
+/** Imports one file. */
+export async function importCodex(source: ImportSource, context: Context): Promise<ImportedSession[]> {
+  const { report } = context;
+  const scan = new CodexScan(source, report);
+  await scan.run(context);
+  const base = scan.id ?? source.name;
+  const sessions = await runPaths(
+    {
+      table: scan.table,
+      paths: scan.paths(),
+      format: 'codex',
+      file: report.source,
+      header: (path, index) => ({
+        version: SESSION_FORMAT_VERSION,
+        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        createdAt: scan.createdAt ?? 0,
+        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
+        ...(index === 0 && scan.parent !== undefined && { parentSession: scan.parent }),
+      }),
+      mapper: (builder) => new CodexMapper(builder, scan, report),
+      time: (record) => timeOf(record.value.timestamp) ?? timeOf(itemOf(record.value).payload.timestamp),
+    },
+    context,
+  );
+  scan.table.report(report);
+  return sessions;
+}

@@ -1,0 +1,49 @@
+/**
+ * pi, three generations: a tree of entries by `id` and `parentId`; in the first, a list. What is known of the format is
+ * in `IMPORT.md`.
+ *
+ * The map: `scan.ts` the first pass, `map.ts` entries become events.
+ */
+
+import { SESSION_FORMAT_VERSION } from '../../ids.js';
+import type { Context } from '../context.js';
+import { timeOf } from '../json.js';
+import { Planner } from '../paths.js';
+import { NONE } from '../records.js';
+import { runPaths } from '../session-run.js';
+import type { ImportedSession, ImportSource } from '../types.js';
+import { PiMapper } from './map.js';
+import { PiScan } from './scan.js';
+
+/** Imports one file. */
+export async function importPi(source: ImportSource, context: Context): Promise<ImportedSession[]> {
+  const { report } = context;
+  const scan = new PiScan(source, report);
+  await scan.run(context);
+  const planner = new Planner(scan);
+  const { main, others } = scan.leaves();
+  if (main !== NONE) planner.add(main, 'main', undefined);
+  else planner.paths.push({ role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
+  for (const leaf of others) if (!planner.owned(leaf)) planner.add(leaf, 'fork', scan.name(leaf));
+  const base = scan.id ?? source.name;
+  const sessions = await runPaths(
+    {
+      table: scan.table,
+      paths: planner.paths,
+      format: 'pi',
+      file: report.source,
+      header: (path, index) => ({
+        version: SESSION_FORMAT_VERSION,
+        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        createdAt: scan.createdAt ?? 0,
+        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
+        ...(index === 0 && scan.parentSession !== undefined && { parentSession: scan.parentSession }),
+      }),
+      mapper: (builder) => new PiMapper(builder, scan, report),
+      time: (record) => timeOf(record.value.timestamp),
+    },
+    context,
+  );
+  scan.table.report(report);
+  return sessions;
+}
