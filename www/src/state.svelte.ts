@@ -3,7 +3,7 @@
 import { ask, onNotice } from './client.js';
 import { readAddress, writeAddress, type Place, type ViewName } from './lib/address.js';
 import { EXAMPLES, fileEntry, maybeLog, storedEntry, urlEntry, type Entry } from './lib/library.js';
-import type { LogFacts, Progress } from './lib/protocol.js';
+import type { ImportFacts, LogFacts, Progress } from './lib/protocol.js';
 import { Rows } from './rows.svelte.js';
 import { Search } from './search.svelte.js';
 
@@ -130,6 +130,7 @@ class App {
       if (this.current !== log) return;
       log.rows.reset(facts.visible);
       log.facts = facts;
+      if (facts.imported) this.#imported(entry, facts.imported);
       this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
       if (place.seq !== undefined) await log.rows.reveal(this.row);
       if (place.find !== undefined) void log.search.start({ text: place.find, regex: false, matchCase: false, chunks: false });
@@ -141,6 +142,14 @@ class App {
       this.failure = { name: entry.name, code, message };
       document.title = 'palimpsest';
     }
+  }
+
+  /** The other sessions of a converted file are at hand as well. */
+  #imported(entry: Entry, { detail, records, kept, others, anomalyCount }: ImportFacts): void {
+    const added = others.map(({ id, bytes }) => fileEntry(new File([bytes], `${id}.jsonl`), `${entry.name} › ${id}.jsonl`));
+    const keys = new Set(added.map(({ key }) => key));
+    this.entries = [...this.entries.filter(({ key }) => !keys.has(key)), ...added];
+    this.say(`A log of ${detail}: ${records} records, ${kept} of them kept as they were${anomalyCount > 0 ? `, ${anomalyCount} odd` : ''}${others.length > 0 ? `; ${others.length} more sessions in it` : ''}`);
   }
 
   stop(): void {

@@ -22,7 +22,9 @@ export interface HeaderFacts {
 /** How far a log is read. */
 export interface Progress {
   readonly log: number;
-  /** Bytes read, and all there are where that is known. */
+  /** Reading and indexing it; before that, converting it; after it, opening a large one with its bytes left in the file. */
+  readonly stage: 'read' | 'convert' | 'open';
+  /** Bytes done, and all there are where that is known. */
   readonly read: number;
   readonly total?: number;
   readonly rows: number;
@@ -56,8 +58,23 @@ export interface LogFacts {
   readonly closers: readonly string[];
   readonly findings: number;
   readonly errors: number;
-  /** What kind of file it was before it was converted, with what could not be taken over. */
-  readonly imported?: { readonly format: string; readonly report: readonly string[] };
+  /** Of which agent it was before it was converted. */
+  readonly imported?: ImportFacts;
+}
+
+/** What was made of another agent's log. */
+export interface ImportFacts {
+  readonly format: string;
+  readonly detail: string;
+  /** Records of the file; those that became events, those that are kept as they were, and lines that are none. */
+  readonly records: number;
+  readonly mapped: number;
+  readonly kept: number;
+  readonly broken: number;
+  readonly anomalies: readonly { readonly code: string; readonly message: string; readonly line?: number }[];
+  readonly anomalyCount: number;
+  /** The other sessions of the file: forks and sub-agents. */
+  readonly others: readonly { readonly id: string; readonly role: string; readonly events: number; readonly bytes: Blob }[];
 }
 
 /** One row of the timeline. */

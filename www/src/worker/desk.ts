@@ -42,11 +42,11 @@ export class Desk {
     try {
       await readInto(log, source, {
         signal,
-        progress: (read, total) => {
+        progress: (stage, read, total) => {
           const now = performance.now();
           if (now - told < TELL && read !== total) return;
           told = now;
-          this.#tell({ notice: 'progress', progress: { log: id, read, ...(total !== undefined && { total }), rows: log.outline.length, visible: log.visible.length } });
+          this.#tell({ notice: 'progress', progress: { log: id, stage, read, ...(total !== undefined && { total }), rows: log.outline.length, visible: log.visible.length } });
         },
       });
     } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { PalimpsestError, Session, SessionEvent } from 'palimpsest';
 import { familyOf, Flag } from '../lib/kinds.js';
-import type { Finding, HeaderFacts, LogFacts } from '../lib/protocol.js';
+import type { Finding, HeaderFacts, ImportFacts, LogFacts } from '../lib/protocol.js';
 import { ByteStore } from './byte-store.js';
 import { field } from '../lib/describe.js';
 import { Outline } from './outline.js';
@@ -25,7 +25,7 @@ export class Log {
   tornBytes = 0;
   closers: readonly SessionEvent[] = [];
   findings: Finding[] = [];
-  imported: { format: string; report: readonly string[] } | undefined;
+  imported: ImportFacts | undefined;
 
   constructor(id: number, name: string) {
     this.id = id;

@@ -1,18 +1,22 @@
 /**
  * Opening a log: one pass over its bytes feeds the index, the package's checker, and the package's reader. The index takes
- * anything; the reader refuses a log that is damaged, and the pass goes on without it.
+ * anything; the reader refuses a log that is damaged, and the pass goes on without it. A large log is opened by the package
+ * in a pass of its own, so that its bytes stay in the file. A log of another agent is converted first.
  */
 
-import { init, SessionReader, SessionStore } from 'palimpsest';
+import { init, openBlob, SessionReader, SessionStore } from 'palimpsest';
 import { attach, indexeddb } from 'palimpsest/indexeddb';
 import { LogChecker, type Finding as CheckFinding } from 'palimpsest/invariants';
 import type { Source } from '../lib/protocol.js';
+import { convert, foreignFormat } from './foreign.js';
 import { LineSplitter } from './lines.js';
 import type { Log } from './log.js';
 
 /** Small at first, so that the first rows are there at once. */
 const FIRST = 1 << 18;
 const CHUNK = 1 << 22;
+/** A log of at most so many bytes is kept in memory, where it is read faster. */
+const SMALL = 1 << 26;
 /** More would not be read by anybody. */
 const FINDINGS = 5000;
 
@@ -25,15 +29,16 @@ export function storage(): ReturnType<typeof attach> {
 
 export interface Reading {
   readonly signal: AbortSignal;
-  progress(read: number, total: number | undefined): void;
+  progress(stage: 'read' | 'convert' | 'open', done: number, total: number | undefined): void;
 }
 
 /** Reads a source into `log`. @throws (rejects) where it cannot be read at all, with what to do */
 export async function readInto(log: Log, source: Source, reading: Reading): Promise<void> {
   await init();
-  const { chunks, total } = await bytesOf(log, source, reading.signal);
+  const { chunks, total } = await bytesOf(log, source, reading);
   const checker = new LogChecker();
-  let reader: SessionReader | undefined = new SessionReader(log.name, total ?? 0);
+  let reader = (total ?? 0) > SMALL ? undefined : new SessionReader(log.name, total ?? 0);
+  const inMemory = reader !== undefined;
   let headed = false;
   const splitter = new LineSplitter((line, offset) => {
     if (headed) log.outline.add(line, offset);
@@ -61,7 +66,7 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
       }
       read += chunk.length;
       log.visible.extend();
-      reading.progress(read, total);
+      reading.progress('read', read, total);
     }
     note(checker.finish());
     if (reading.signal.aborted) {
@@ -77,10 +82,23 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
   } finally {
     reader?.free();
   }
+  if (!inMemory && !log.stopped) await openInPlace(log, reading);
   // What a crash cut has its place as well.
   if (!log.stopped && splitter.rest.length > 0) log.outline.add(splitter.rest, read - splitter.rest.length);
   place(log);
   log.visible.refresh();
+}
+
+/** Opens a log whose bytes stay where they are. */
+async function openInPlace(log: Log, reading: Reading): Promise<void> {
+  const { signal } = reading;
+  try {
+    const onProgress = (done: number, size: number): void => { reading.progress('open', done, size); };
+    ({ session: log.session, tornBytes: log.tornBytes, closers: log.closers } = await openBlob(log.store.blob(), { name: log.name, signal, onProgress }));
+  } catch (error) {
+    if (signal.aborted) log.stopped = true;
+    else log.fail(error);
+  }
 }
 
 /** Findings by byte become findings by row. */
@@ -91,11 +109,9 @@ function place(log: Log): void {
   }));
 }
 
-async function bytesOf(log: Log, source: Source, signal: AbortSignal): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
-  if (source.kind === 'file') {
-    log.store.append(source.file);
-    return { chunks: slices(log), total: source.file.size };
-  }
+async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
+  const { signal } = reading;
+  if (source.kind === 'file') return fromFile(log, source.file, reading);
   if (source.kind === 'stored') {
     log.store.append(new Blob([await storage().export(source.id) as Uint8Array<ArrayBuffer>]));
     return { chunks: slices(log), total: log.store.size };
@@ -105,9 +121,21 @@ async function bytesOf(log: Log, source: Source, signal: AbortSignal): Promise<{
   });
   if (!response.ok || response.body === null) throw new Error(`${source.url} cannot be fetched: ${response.status} ${response.statusText}. Check the address, or download the file and drop it here.`);
   const length = Number(response.headers.get('content-length') ?? NaN);
+  // Only one's own logs can be shown while they come in.
+  const [ours, other] = response.body.tee();
+  const peek = other.getReader();
+  const first = await peek.read();
+  void peek.cancel();
+  if (first.value && await foreignFormat(new Blob([first.value]), source.name)) return fromFile(log, await new Response(ours).blob(), reading);
   // The length of a compressed body is not that of the log.
   const known = Number.isFinite(length) && !response.headers.has('content-encoding');
-  return { chunks: kept(log, response.body), ...(known && { total: length }) };
+  return { chunks: kept(log, ours), ...(known && { total: length }) };
+}
+
+async function fromFile(log: Log, file: Blob, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total: number }> {
+  const foreign = await foreignFormat(file, log.name);
+  log.store.append(foreign ? await convert(log, file, foreign, reading.signal, (done, all) => { reading.progress('convert', done, all); }) : file);
+  return { chunks: slices(log), total: log.store.size };
 }
 
 async function* slices(log: Log): AsyncGenerator<Uint8Array> {
