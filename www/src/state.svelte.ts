@@ -131,8 +131,11 @@ class App {
       log.rows.reset(facts.visible);
       log.facts = facts;
       if (facts.imported) this.#imported(entry, facts.imported);
-      this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
-      if (place.seq !== undefined) await log.rows.reveal(this.row);
+      // Whoever has chosen something while it was read stays there.
+      if (this.row === 0) {
+        this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
+        await log.rows.reveal(this.row);
+      }
       if (place.find !== undefined) void log.search.start({ text: place.find, regex: false, matchCase: false, chunks: false });
       this.remember();
     } catch (error) {

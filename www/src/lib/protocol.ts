@@ -159,8 +159,10 @@ export interface Answer {
 /** What the model saw at a seq. */
 export interface ModelState {
   readonly seq: number;
-  /** The step whose request this is; absent between steps: then it is what the next call would carry. */
+  /** The step that was open; absent between steps. */
   readonly step?: { readonly index: number; readonly turn: number; readonly step: number; readonly seq: number };
+  /** It is that step's request; else the surface, which the next call would carry. */
+  readonly request?: boolean;
   readonly messagesEnd: number;
   readonly headerEnd: number;
   /** Seqs of the surface, head to tail. */

@@ -164,8 +164,9 @@ export class Desk {
     return Math.max(0, itemsOf(this.#log(id)).lastAtMost(row));
   }
 
-  model(id: number, seq: number): ModelState {
-    return modelAt(this.#log(id), seq);
+  /** The surface after an event, or the request of the step that was open then. */
+  model(id: number, seq: number, what: 'surface' | 'request'): ModelState {
+    return modelAt(this.#log(id), seq, what);
   }
 
   messages(id: number, seqs: readonly number[]): MessageText[] {

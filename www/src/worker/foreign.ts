@@ -13,16 +13,16 @@ export async function foreignFormat(file: Blob, name: string): Promise<Detected 
 }
 
 /** The main session of a file as bytes of this package; what was made of the rest is told in `log.imported`. */
-export async function convert(log: Log, file: Blob, { format }: Detected, signal: AbortSignal, onProgress: (done: number, total: number) => void): Promise<Blob> {
+export async function convert(log: Log, file: Blob, { format, detail }: Detected, signal: AbortSignal, onProgress: (done: number, total: number) => void): Promise<Blob> {
   const result = await importLog(blobSource(file, log.name), { format, signal, onProgress });
   const made = result.sessions.flatMap(({ session, role }) => (session ? [{ id: session.id, role, events: session.seq, bytes: new Blob([session.headerLine(), session.jsonl()] as BlobPart[]), session }] : []));
   for (const { session } of made) session.free();
   const [main, ...others] = made;
-  if (!main) throw new Error(`${log.name} is a log of ${result.detail}, and holds no conversation.`);
+  if (!main) throw new Error(`${log.name} is a log of ${detail}, and holds no conversation.`);
   const { records, mapped, kept, broken, anomalies, anomalyCounts } = result.report;
   log.imported = {
     format: result.format,
-    detail: result.detail,
+    detail,
     records,
     mapped,
     kept,

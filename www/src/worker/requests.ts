@@ -36,16 +36,18 @@ function scopeAt({ outline }: Log, seq: number): Scope {
 }
 
 /** @param row a row; a torn last line is no event, so the last event stands for it */
-export function modelAt(log: Log, row: number): ModelState {
+export function modelAt(log: Log, row: number, what: 'surface' | 'request'): ModelState {
   const session = log.live;
   const seq = Math.min(row, session.seq - 1);
-  const scope = scopeAt(log, seq);
+  const open = scopeAt(log, seq);
+  const scope = what === 'request' ? open : { step: NONE, messagesEnd: seq + 1, headerEnd: seq + 1 };
   const header = session.at(scope.headerEnd - 1).requestHeader();
   const surface = session.at(scope.messagesEnd - 1).surface;
   const nodes = Uint32Array.from(surface.nodes, (node) => node.seq);
   return {
     seq,
-    ...(scope.step !== NONE && { step: placeOf(log, scope.step), usage: usageOf(log, scope.step) }),
+    ...(open.step !== NONE && { step: placeOf(log, open.step) }),
+    ...(scope.step !== NONE && { request: true, usage: usageOf(log, scope.step) }),
     messagesEnd: scope.messagesEnd,
     headerEnd: scope.headerEnd,
     nodes,

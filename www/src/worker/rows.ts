@@ -1,7 +1,7 @@
 /** Rows for the timeline, read from the log's bytes as they come into sight. */
 
 import type { SessionEvent } from 'palimpsest';
-import { blocksText, field, summaryOf, text } from '../lib/describe.js';
+import { blocksText, field, summaryOf } from '../lib/describe.js';
 import { familyOf, Flag, Kind, NONE } from '../lib/kinds.js';
 import type { Row } from '../lib/protocol.js';
 import type { Log } from './log.js';
@@ -71,7 +71,7 @@ function summary(log: Log, row: number, bytes: Uint8Array): string {
   if (length > LONG) return peek(decoder.decode(bytes.subarray(0, HEAD)));
   try {
     const event = JSON.parse(decoder.decode(bytes)) as SessionEvent;
-    if (outline.kinds.at(row) === Kind.toolResult) return `${text(field(event.data, 'isError')) === 'true' ? 'error: ' : ''}${blocksText(field(event.data, 'content'))}`.replace(/\s+/g, ' ').slice(0, 240);
+    if (outline.kinds.at(row) === Kind.toolResult) return blocksText(field(event.data, 'content')).replace(/\s+/g, ' ').slice(0, 240);
     return summaryOf(event);
   } catch {
     return '';
