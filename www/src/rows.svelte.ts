@@ -38,6 +38,14 @@ export class Rows {
     }
   }
 
+  /** The row of a place as it is now, fetched where that takes it. */
+  async load(index: number): Promise<Row | undefined> {
+    const page = Math.floor(index / PAGE);
+    const known = this.#pages.get(page);
+    if (!known || known.stale || known.rows[index % PAGE] === undefined) await this.#fetch(page);
+    return this.at(index);
+  }
+
   async #fetch(page: number): Promise<void> {
     const epoch = this.#epoch;
     this.#asked.add(page);

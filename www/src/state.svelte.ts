@@ -128,14 +128,13 @@ class App {
     try {
       const facts = await ask('open', log.id, entry.source);
       if (this.current !== log) return;
+      // Whoever has chosen something while it was read stays there. The choice comes first: views look at it when all is there.
+      const moved = this.row !== 0;
+      if (!moved) this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
       log.rows.reset(facts.visible);
       log.facts = facts;
       if (facts.imported) this.#imported(entry, facts.imported);
-      // Whoever has chosen something while it was read stays there.
-      if (this.row === 0) {
-        this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
-        await log.rows.reveal(this.row);
-      }
+      if (!moved) await log.rows.reveal(this.row);
       if (place.find !== undefined) void log.search.start({ text: place.find, regex: false, matchCase: false, chunks: false });
       this.remember();
     } catch (error) {

@@ -170,6 +170,8 @@ export interface ModelState {
   /** JSON of the header in force, prefix included; undefined before the first. */
   readonly header?: string;
   readonly prefix: number;
+  /** Messages, those of the prefix included; a node with empty content yields none. */
+  readonly messages: number;
   readonly tokens: number;
   readonly generation: number;
   readonly usage?: UsageFacts;

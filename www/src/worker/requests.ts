@@ -54,6 +54,7 @@ export function modelAt(log: Log, row: number, what: 'surface' | 'request'): Mod
     ...(header && { header: jsonText(header) }),
     prefix: header?.messagePrefix?.length ?? 0,
     tokens: headerTokens(header) + tokensOf(log, nodes),
+    messages: messagesIn(log, nodes) + (header?.messagePrefix?.length ?? 0),
     generation: surface.replaceGeneration,
   };
 }
@@ -201,12 +202,17 @@ export function tokensOf(log: Log, seqs: ArrayLike<number>): number {
   return Math.round(tokens);
 }
 
-/** A log may hold blocks of any shape, which an estimate need not understand. */
+/** How many nodes yield a message; beyond {@link COUNTED} all are taken to. */
+function messagesIn(log: Log, nodes: Uint32Array): number {
+  return nodes.length > COUNTED ? nodes.length : nodes.reduce((sum, seq) => sum + (tokensOf(log, [seq]) > 0 ? 1 : 0), 0);
+}
+
+/** A log may hold blocks of any shape, which an estimate need not understand. At least 1. */
 function guess(message: Message): number {
   try {
-    return estimateTokens(message);
+    return Math.max(1, estimateTokens(message));
   } catch {
-    return 0;
+    return 1;
   }
 }
 
