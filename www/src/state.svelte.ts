@@ -162,6 +162,7 @@ class App {
     if (this.current) void ask('close', this.current.id);
     this.current = undefined;
     this.failure = undefined;
+    this.view = 'timeline';
     document.title = 'palimpsest';
     this.remember();
   }
@@ -228,9 +229,9 @@ class App {
     if (place.beside !== undefined) this.beside = place.beside;
     const key = place.log !== undefined ? `log=${place.log}` : place.db !== undefined ? `db=${place.db}` : undefined;
     if (key === undefined) {
-      if (place.view) this.view = place.view;
       if (!this.current || (place.seq === undefined && place.view === undefined)) this.close();
       else if (place.seq !== undefined) void this.goToSeq(place.seq, place.view);
+      if (place.view) this.view = place.view;
       return;
     }
     if (this.current?.entry.key === key) {
