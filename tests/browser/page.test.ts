@@ -1,11 +1,13 @@
 // The site of www/: built, served below some path by a server that knows nothing of it, and right about what the model saw.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
 import { launchFirefox } from '../support/browser.js';
-import { goTo, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
+import { EXAMPLES, goTo, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
 
 const VECTORS = join(process.cwd(), 'tests/fixtures/vectors');
 const SITE = join(process.cwd(), 'target/viewer');
@@ -26,6 +28,12 @@ suite('the site', () => {
     assert.deepEqual([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link).filter((link) => !link?.startsWith('./')), []);
     const files = await readdir(SITE, { recursive: true });
     for (const name of ['coding', 'long', 'long-other-way', 'long-second-look']) assert.ok(files.includes(join('examples', `${name}.jsonl`)), name);
+  });
+
+  test('carries examples that their script writes again, byte for byte', async () => {
+    const folder = join(viewer.made, 'examples');
+    await promisify(execFile)(process.execPath, [join(process.cwd(), 'www/scripts/make-examples.mjs'), folder]);
+    for (const name of await readdir(folder)) assert.ok((await readFile(join(folder, name))).equals(await readFile(join(EXAMPLES, name))), `${name}: run node www/scripts/make-examples.mjs`);
   });
 
   test('runs no script that a page is given inline', async () => {
@@ -86,7 +94,7 @@ suite('the site', () => {
               surface();
               await new Promise((resolve) => requestAnimationFrame(resolve));
               const head = document.querySelector<HTMLElement>('#model-head');
-              if (head?.dataset['seq'] === String(seq) && head.dataset['what'] === 'surface') break;
+              if (head?.dataset.seq === String(seq) && head.dataset.what === 'surface') break;
               if (tries > 600) throw new Error(`event ${seq} is not shown`);
             }
             shown.push(Number(/(\d+) messages?/.exec(document.querySelector('#model-facts')?.textContent ?? '')?.[1]));

@@ -1,5 +1,7 @@
-// Writes the example sessions of the page to public/examples: `node www/scripts/make-examples.mjs`. The same every time.
+// Writes the example sessions of the page to public/examples, or to another folder: `node www/scripts/make-examples.mjs
+// [FOLDER]`. The same every time.
 import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { SessionStore } from 'palimpsest';
@@ -7,7 +9,7 @@ import { estimateTokens, compactRegion, pruneToolResults } from 'palimpsest/comp
 import { attach, memory } from 'palimpsest/persistence';
 import { CODING, LONG, LONG_FIRST_FORK, LONG_SECOND_FORK, SUMMARIES } from './example-scripts.mjs';
 
-const FOLDER = fileURLToPath(new URL('../public/examples/', import.meta.url));
+const FOLDER = process.argv[2] ?? fileURLToPath(new URL('../public/examples/', import.meta.url));
 const USER = { kind: 'user' };
 const text = (words) => ({ type: 'text', text: words });
 
@@ -113,7 +115,7 @@ async function tell(session, { header, turns }, from = 1) {
 
 async function save(session, name) {
   const bytes = Buffer.concat([session.headerLine(), session.jsonl()]);
-  await writeFile(`${FOLDER}${name}.jsonl`, bytes);
+  await writeFile(join(FOLDER, `${name}.jsonl`), bytes);
   console.log(`${name}.jsonl: ${session.seq} events, ${bytes.length} bytes`);
 }
 
