@@ -168,6 +168,7 @@ suite('the views', () => {
     }));
 
     test('is moved by the scrubber to the surface at any event', () => viewer.visit(`${LONG}&view=model&seq=148`, async (page) => {
+      await page.locator('#model-head[data-seq="148"]').waitFor();
       const shown = async (seq: number): Promise<string> => {
         await page.locator('#scrub').fill(String(seq));
         await page.locator(`#model-head[data-seq="${seq}"]`).waitFor();
