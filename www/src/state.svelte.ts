@@ -18,6 +18,8 @@ export class OpenLog {
   /** Counts changes of what is in the log: live events. */
   version = $state(0);
   followError = $state('');
+  /** How many findings the check of the log had; undefined until it is over. */
+  findings = $state<number>();
 
   constructor(id: number, entry: Entry) {
     this.id = id;
@@ -65,6 +67,7 @@ class App {
         log.rows.grow(notice.progress.visible);
       }
       if (notice.notice === 'search' && notice.progress.log === log?.id) log.search.take(notice.progress);
+      if (notice.notice === 'checked' && notice.log === log?.id) log.findings = notice.findings;
       if (notice.notice === 'follow-failed' && notice.log === log?.id) log.followError = notice.message;
       if (notice.notice === 'grown' && notice.facts.log === log?.id) {
         const atEnd = this.row >= (log.facts?.rows ?? 0) - 1;

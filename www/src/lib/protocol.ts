@@ -56,7 +56,6 @@ export interface LogFacts {
   readonly tornBytes: number;
   /** Types of the events that a load would close the open turn with. */
   readonly closers: readonly string[];
-  readonly findings: number;
   readonly errors: number;
   /** Of which agent it was before it was converted. */
   readonly imported?: ImportFacts;
@@ -333,6 +332,8 @@ export interface Comparison {
 export type Notice =
   | { readonly notice: 'progress'; readonly progress: Progress }
   | { readonly notice: 'search'; readonly progress: SearchProgress }
+  /** An opened log was checked. */
+  | { readonly notice: 'checked'; readonly log: number; readonly findings: number }
   /** A followed log has grown. */
   | { readonly notice: 'grown'; readonly facts: LogFacts }
   | { readonly notice: 'follow-failed'; readonly log: number; readonly message: string };

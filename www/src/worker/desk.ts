@@ -1,10 +1,11 @@
 /** What the page may ask of its worker. Every method here is one request, and answers with plain data. */
 
-import { PalimpsestError } from 'palimpsest';
+import { init, PalimpsestError } from 'palimpsest';
 import type {
   Comparison, ConversationItem, Filters, Finding, HeaderFacts, Hit, LogFacts, MessageText, ModelState, Notice, Numbers,
   Redaction, RequestDiff, Row, SalvageFacts, SearchQuery, Secrets, Source, StripBins, Stratum, TakeForm,
 } from '../lib/protocol.js';
+import { check } from './check.js';
 import { compare } from './compare.js';
 import { conversationOf, itemsOf } from './conversation.js';
 import { Follower } from './follow.js';
@@ -55,6 +56,7 @@ export class Desk {
     } finally {
       this.#running.delete(`open ${id}`);
     }
+    this.#check(log);
     if (source.kind === 'stored') this.#follow(log, source.id);
     return log.facts();
   }
@@ -67,6 +69,7 @@ export class Desk {
   close(id: number): void {
     this.stop(`open ${id}`);
     this.stop(`follow ${id}`);
+    this.stop(`check ${id}`);
     this.#logs.get(id)?.free();
     this.#logs.delete(id);
   }
@@ -84,12 +87,14 @@ export class Desk {
 
   /** Sessions in the browser's own storage, newest first. */
   async stored(): Promise<HeaderFacts[]> {
+    await init();
     const { sessions } = await storage().list();
     return sessions.map(({ id, createdAt, cwd, parentSession, seedLength }) => ({ id, createdAt, ...(cwd !== undefined && { cwd }), ...(parentSession !== undefined && { parentSession }), ...(seedLength !== undefined && { seedLength }) })).reverse();
   }
 
   /** Removes a session from the browser's own storage, for good. */
   async forget(id: string): Promise<void> {
+    await init();
     await storage().delete(id);
   }
 
@@ -207,8 +212,11 @@ export class Desk {
     return numbersOf(this.#log(id));
   }
 
-  findings(id: number): Finding[] {
-    return this.#log(id).findings;
+  findings(id: number): Promise<readonly Finding[]> {
+    const log = this.#log(id);
+    // A live log has grown since.
+    if (log.store.size !== log.checkedBytes) this.#check(log);
+    return log.findings;
   }
 
   compare(left: number, right: number): Promise<Comparison> {
@@ -262,6 +270,12 @@ export class Desk {
     const controller = new AbortController();
     this.#running.set(name, controller);
     return controller.signal;
+  }
+
+  #check(log: Log): void {
+    log.checkedBytes = log.store.size;
+    log.findings = check(log, this.#start(`check ${log.id}`));
+    void log.findings.then(({ length }) => { this.#tell({ notice: 'checked', log: log.id, findings: length }); }, () => undefined);
   }
 
   #follow(log: Log, session: string): void {

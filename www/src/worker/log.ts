@@ -24,7 +24,9 @@ export class Log {
   stopped = false;
   tornBytes = 0;
   closers: readonly SessionEvent[] = [];
-  findings: Finding[] = [];
+  /** What is wrong with it; found in the background, once the log is open. */
+  findings: Promise<readonly Finding[]> = Promise.resolve([]);
+  checkedBytes = 0;
   imported: ImportFacts | undefined;
 
   constructor(id: number, name: string) {
@@ -100,7 +102,6 @@ export class Log {
       stopped: this.stopped,
       tornBytes: this.tornBytes,
       closers: this.closers.map(({ type }) => type),
-      findings: this.findings.length,
       errors,
       ...(imported && { imported }),
     };

@@ -1,12 +1,11 @@
 /**
- * Opening a log: one pass over its bytes feeds the index, the package's checker, and the package's reader. The index takes
- * anything; the reader refuses a log that is damaged, and the pass goes on without it. A large log is opened by the package
- * in a pass of its own, so that its bytes stay in the file. A log of another agent is converted first.
+ * Opening a log: one pass over its bytes feeds the index and the package's reader. The index takes anything; the reader
+ * refuses a log that is damaged, and the pass goes on without it. A large log is opened by the package in a pass of its own,
+ * so that its bytes stay in the file. A log of another agent is converted first.
  */
 
 import { init, openBlob, SessionReader, SessionStore } from 'palimpsest';
 import { attach, indexeddb } from 'palimpsest/indexeddb';
-import { LogChecker, type Finding as CheckFinding } from 'palimpsest/invariants';
 import type { Source } from '../lib/protocol.js';
 import { convert, foreignFormat } from './foreign.js';
 import { LineSplitter } from './lines.js';
@@ -17,8 +16,6 @@ const FIRST = 1 << 18;
 const CHUNK = 1 << 22;
 /** A log of at most so many bytes is kept in memory, where it is read faster. */
 const SMALL = 1 << 26;
-/** More would not be read by anybody. */
-const FINDINGS = 5000;
 
 let adapter: ReturnType<typeof attach> | undefined;
 
@@ -36,7 +33,6 @@ export interface Reading {
 export async function readInto(log: Log, source: Source, reading: Reading): Promise<void> {
   await init();
   const { chunks, total } = await bytesOf(log, source, reading);
-  const checker = new LogChecker();
   let reader = (total ?? 0) > SMALL ? undefined : new SessionReader(log.name, total ?? 0);
   const inMemory = reader !== undefined;
   let headed = false;
@@ -45,18 +41,11 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
     else log.takeHeader(line, offset + line.length + 1);
     headed = true;
   });
-  const note = (findings: readonly CheckFinding[]): void => {
-    for (const finding of findings) {
-      if (log.findings.length >= FINDINGS) return;
-      log.findings.push({ ...finding, row: -1 });
-    }
-  };
   let read = 0;
   try {
     for await (const chunk of chunks) {
       if (reading.signal.aborted) break;
       splitter.push(chunk);
-      note(checker.push(chunk));
       try {
         reader?.push(chunk);
       } catch (error) {
@@ -68,7 +57,6 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
       log.visible.extend();
       reading.progress('read', read, total);
     }
-    note(checker.finish());
     if (reading.signal.aborted) {
       log.stopped = true;
     } else if (reader) {
@@ -85,7 +73,6 @@ export async function readInto(log: Log, source: Source, reading: Reading): Prom
   if (!inMemory && !log.stopped) await openInPlace(log, reading);
   // What a crash cut has its place as well.
   if (!log.stopped && splitter.rest.length > 0) log.outline.add(splitter.rest, read - splitter.rest.length);
-  place(log);
   log.visible.refresh();
 }
 
@@ -99,14 +86,6 @@ async function openInPlace(log: Log, reading: Reading): Promise<void> {
     if (signal.aborted) log.stopped = true;
     else log.fail(error);
   }
-}
-
-/** Findings by byte become findings by row. */
-function place(log: Log): void {
-  log.findings = log.findings.map((finding) => ({
-    ...finding,
-    row: finding.byte === undefined ? (finding.seq === undefined ? -1 : log.outline.rowOf(finding.seq)) : log.outline.rowAtByte(finding.byte),
-  }));
 }
 
 async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
