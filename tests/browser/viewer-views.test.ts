@@ -115,6 +115,17 @@ suite('the views', () => {
       await page.locator('.row.chosen').waitFor();
       const seq = Number(await page.locator('.row.chosen').getAttribute('data-seq'));
       assert.ok(seq >= 137 && seq < 145, String(seq));
+      await page.getByRole('button', { name: 'by time' }).click();
+      await page.getByRole('button', { name: 'Zoom out' }).click();
+      await page.getByRole('img', { name: 'events 0 to 363' }).waitFor();
+      // By time the pause between two turns is wide: its middle belongs to the turn before.
+      const canvas = page.getByRole('img', { name: /as a strip/ });
+      const { width } = (await canvas.boundingBox())!;
+      const [ended, started] = [long.events[53]!.time, long.events[54]!.time];
+      const [start, end] = [long.events[0]!.time, long.events.at(-1)!.time];
+      await page.waitForTimeout(150);
+      await canvas.click({ position: { x: width * (((ended + started) / 2 - start) / (end - start)), y: 30 } });
+      await page.locator('.row.chosen[data-seq="53"]').waitFor();
       const painted = await page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => new Set(canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data).size);
       assert.ok(painted > 8, 'colours');
     }));

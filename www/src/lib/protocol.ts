@@ -116,6 +116,8 @@ export const NO_FILTERS: Filters = { families: [], type: '', tool: '', errors: f
 export interface StripBins {
   readonly from: number;
   readonly to: number;
+  /** The first row of each bin. */
+  readonly firstRow: Uint32Array;
   /** Rows, tokens, milliseconds, errors, compactions by bin; `families` is the most frequent family. */
   readonly count: Float64Array;
   readonly tokens: Float64Array;

@@ -145,8 +145,8 @@ export class Desk {
     return this.#log(id).outline.rowOf(seq);
   }
 
-  strip(id: number, from: number, to: number, bins: number): StripBins {
-    return stripOf(this.#log(id), from, to, bins);
+  strip(id: number, from: number, to: number, bins: number, axis: 'events' | 'time'): StripBins {
+    return stripOf(this.#log(id), from, to, bins, axis);
   }
 
   /** An event as it is stored. */

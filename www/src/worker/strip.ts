@@ -1,4 +1,4 @@
-/** The log as a strip: rows put into as many bins as there are pixels. */
+/** The log as a strip: rows put into as many bins as there are pixels, evenly or by their times. */
 
 import { FAMILIES, familyOf, Flag, Kind, NONE } from '../lib/kinds.js';
 import type { StripBins } from '../lib/protocol.js';
@@ -7,13 +7,17 @@ import type { Log } from './log.js';
 /** Most rows that are looked at for the families; beyond it a sample tells enough. */
 const SAMPLE = 200_000;
 
-export function stripOf({ outline }: Log, from: number, to: number, bins: number): StripBins {
+export function stripOf({ outline }: Log, from: number, to: number, bins: number, axis: 'events' | 'time'): StripBins {
   const length = Math.max(1, to - from);
+  const [startTime, endTime] = [outline.times.at(from), outline.times.at(Math.max(from, to - 1))];
+  const span = Math.max(1, endTime - startTime);
   const make = (): Float64Array => new Float64Array(bins);
   const [count, tokens, durations, errors, replaces] = [make(), make(), make(), make(), make()];
   const families = new Uint8Array(bins);
   const turns = new Uint8Array(bins);
-  const bin = (row: number): number => Math.min(bins - 1, Math.floor(((row - from) / length) * bins));
+  // Times may run backwards: they are kept within the strip.
+  const share = (row: number): number => (axis === 'time' ? Math.max(0, (outline.times.at(row) - startTime) / span) : (row - from) / length);
+  const bin = (row: number): number => Math.min(bins - 1, Math.floor(share(row) * bins));
   const tally = new Uint32Array(bins * FAMILIES.length);
   const stride = Math.max(1, Math.floor(length / SAMPLE));
   for (let row = from; row < to; row += stride) {
@@ -21,7 +25,11 @@ export function stripOf({ outline }: Log, from: number, to: number, bins: number
     count[at]! += stride;
     tally[at * FAMILIES.length + FAMILIES.indexOf(familyOf(outline.kinds.at(row)))]!++;
   }
+  const firstRow = new Uint32Array(bins);
+  let next = 0;
   for (let row = from; row < to; row++) {
+    // A bin without rows of its own leads to the row before it.
+    for (const last = bin(row); next <= last; next++) firstRow[next] = next === last ? row : Math.max(from, row - 1);
     const flags = outline.flags.at(row);
     if ((flags & Flag.error) !== 0) errors[bin(row)]!++;
     if ((flags & Flag.replace) !== 0) replaces[bin(row)]!++;
@@ -51,5 +59,6 @@ export function stripOf({ outline }: Log, from: number, to: number, bins: number
     const row = outline.turns.row.at(turn);
     if (row >= from && outline.kinds.at(row) === Kind.turnStart) turns[bin(row)] = 1;
   }
-  return { from, to, count, tokens, duration: durations, errors, replaces, families, turns, startTime: outline.times.at(from), endTime: outline.times.at(Math.max(from, to - 1)) };
+  firstRow.fill(Math.max(from, to - 1), next);
+  return { from, to, firstRow, count, tokens, duration: durations, errors, replaces, families, turns, startTime, endTime };
 }
