@@ -15,7 +15,19 @@ const MARKDOWN = [
   '```html\n' + ATTACK + '\n```',
   '<a href="x" onclick="document.title=1">click</a>',
 ].join('\n\n');
-const VIEWS = ['Timeline', 'Conversation', 'Model view', 'Strata', 'Forks', 'Numbers', 'Search', 'Integrity', 'Take away', 'Try it'];
+/** The views, each with what is there once it has its answer. */
+const VIEWS: Readonly<Record<string, string>> = {
+  Timeline: '.row .summary',
+  Conversation: '.said-message, .seam',
+  'Model view': '#model-head, .notice',
+  Strata: '#inside, .strata-body p, .notice',
+  Forks: '.family',
+  Numbers: '.tool-numbers',
+  Search: '#search-text',
+  Integrity: '#finding-count',
+  'Take away': '.take-body',
+  'Try it': '.try',
+};
 
 suite('hostile logs', () => {
   let viewer: Viewer;
@@ -26,9 +38,9 @@ suite('hostile logs', () => {
     const session = hostile();
     await pick(page, `<b>${'x'.repeat(40)}.jsonl`, bytesOf(session));
     await isOpen(page);
-    for (const view of VIEWS) {
+    for (const [view, there] of Object.entries(VIEWS)) {
       await show(page, view);
-      await page.waitForTimeout(350);
+      await page.locator(there).first().waitFor({ state: 'attached' });
       assert.deepEqual(await harm(page), [], view);
     }
     await show(page, 'Conversation');
@@ -109,9 +121,9 @@ suite('hostile logs', () => {
     const lines = types.flatMap((type) => odd.map((data) => ({ type, data }))).map(({ type, data }, seq) => `{"type":"${type}","seq":${seq},"time":${seq % 3 === 0 ? '-1' : '5'},"data":${data}${seq % 2 === 0 ? ',"surfaceOp":{"op":"replace","start":"a","end":{}}' : ''}}\n`);
     await pick(page, 'odd.jsonl', Buffer.from(`{"type":"session","version":0,"id":"odd","createdAt":1}\nnull\n"text"\n{}\n${lines.join('')}\u0000\u0000\n{"type":"x","seq":1e99,"time":0,"data":0}\n`));
     await isOpen(page);
-    for (const view of VIEWS) {
+    for (const [view, there] of Object.entries(VIEWS)) {
       await show(page, view);
-      await page.waitForTimeout(200);
+      await page.locator(there).first().waitFor({ state: 'attached' });
     }
     await show(page, 'Timeline');
     await page.getByRole('tree').focus();

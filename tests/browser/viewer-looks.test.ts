@@ -52,7 +52,7 @@ suite('looks', () => {
           for (const [width, height] of [[1280, 800], [390, 844], [2560, 1440]] as const) {
             await page.setViewportSize({ width, height });
             // Layout follows in the next frames.
-            await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 120))));
+            await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
             const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
             assert.equal(overflow, 0, `${width} pixels`);
             await page.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}-${width}.png`) });

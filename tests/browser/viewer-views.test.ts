@@ -73,8 +73,11 @@ suite('the views', () => {
     test('is filtered by family, type, tool, errors and words', () => viewer.visit(LONG, async (page) => {
       await isOpen(page);
       const rows = async (): Promise<string[]> => {
-        await page.locator('.shown-count').waitFor();
-        await page.waitForTimeout(150);
+        // So few that all are in sight.
+        await page.waitForFunction(() => {
+          const shown = Number(/^\d+/.exec(document.querySelector('.shown-count')?.textContent ?? '')?.[0]);
+          return document.querySelectorAll('.row:not(.waiting)').length === shown;
+        });
         return (await texts(page, '.row .type')).map((type) => type.trim());
       };
       await page.getByRole('button', { name: 'Errors 3' }).click();
@@ -123,7 +126,7 @@ suite('the views', () => {
       const { width } = (await canvas.boundingBox())!;
       const [ended, started] = [long.events[53]!.time, long.events[54]!.time];
       const [start, end] = [long.events[0]!.time, long.events.at(-1)!.time];
-      await page.waitForTimeout(150);
+      await page.locator('canvas[data-painted="time 0 364"]').waitFor();
       await canvas.click({ position: { x: width * (((ended + started) / 2 - start) / (end - start)), y: 30 } });
       await page.locator('.row.chosen[data-seq="53"]').waitFor();
       const painted = await page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => new Set(canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data).size);
@@ -378,7 +381,7 @@ async function scrollTo(page: Page, seq: number): Promise<void> {
   await list.evaluate((element) => { element.scrollTop = 0; });
   for (let n = 0; n < 40 && (await page.locator(`.said-message[data-seq="${seq}"]`).count()) === 0; n++) {
     await list.evaluate((element) => { element.scrollTop += 400; });
-    await page.waitForTimeout(60);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   }
   await page.locator(`.said-message[data-seq="${seq}"]`).scrollIntoViewIfNeeded();
 }
