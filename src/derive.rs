@@ -6,10 +6,14 @@ use crate::json;
 /// Appends the message of an event as JSON text; false (and nothing appended) where there is none:
 /// an event that is not on the surface's list of types, or an assistant message without content.
 pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
-    let member = |name| json::get(data, name);
-    let content = member("content").unwrap_or(b"[]");
+    if !kind.is_surface() {
+        return false;
+    }
+    let [content, call_id, is_error, source] = json::get_all(data, ["content", "callId", "isError", "source"]);
+    let content = content.unwrap_or(b"[]");
+    let is_empty = content.get(json::skip_space(content, 1)) == Some(&b']');
     let role: &[u8] = if kind == Kind::AssistantMessage { b"assistant" } else { b"user" };
-    if !kind.is_surface() || (kind == Kind::AssistantMessage && json::items(content).next().is_none()) {
+    if kind == Kind::AssistantMessage && is_empty {
         return false;
     }
     json::put(out, b"{\"role\":\"");
@@ -18,9 +22,7 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
     match kind {
         Kind::ToolResult => {
             json::put(out, b"[{\"type\":\"tool-result\"");
-            for (name, value) in
-                [("toolCallId", member("callId")), ("content", Some(content)), ("isError", member("isError"))]
-            {
+            for (name, value) in [("toolCallId", call_id), ("content", Some(content)), ("isError", is_error)] {
                 if let Some(value) = value {
                     json::put(out, b",\"");
                     json::put(out, name.as_bytes());
@@ -30,8 +32,8 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
             }
             json::put(out, b"}]");
         }
-        Kind::ContextMessage => wrapped("context", data, content, out),
-        Kind::SteeringMessage => wrapped("steering", data, content, out),
+        Kind::ContextMessage => wrapped("context", source, content, is_empty, out),
+        Kind::SteeringMessage => wrapped("steering", source, content, is_empty, out),
         _ => json::put(out, content),
     }
     json::put(out, b"}");
@@ -39,8 +41,8 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 /// `<tag source="KIND">`, the content, `</tag>`, the tags as text blocks of their own.
-fn wrapped(tag: &str, data: &[u8], content: &[u8], out: &mut Vec<u8>) {
-    let kind = json::get(data, "source").and_then(|source| json::get(source, "kind")).unwrap_or(b"\"\"");
+fn wrapped(tag: &str, source: Option<&[u8]>, content: &[u8], is_empty: bool, out: &mut Vec<u8>) {
+    let kind = source.and_then(|source| json::get(source, "kind")).unwrap_or(b"\"\"");
     // The tag quotes the kind as JSON, and then stands inside a JSON string itself.
     let mut open = format!("<{tag} source=").into_bytes();
     json::encode(&json::decode(kind), &mut open);
@@ -49,7 +51,7 @@ fn wrapped(tag: &str, data: &[u8], content: &[u8], out: &mut Vec<u8>) {
     json::encode(&open, out);
     json::put(out, b"}");
     let inner = json::skip_space(content, 1)..content.len() - 1;
-    if json::items(content).next().is_some() {
+    if !is_empty {
         json::put(out, b",");
         json::put(out, content[inner].trim_ascii_end());
     }

@@ -221,16 +221,23 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
         json::whole(line)?;
         return Err(bad("not an object"));
     }
-    let (mut kind_span, mut seq, mut time, mut data) = (None, None, None, None);
-    let (mut sources, mut op) = (None, None);
-    let mut payload = PayloadSpans::default();
-    let end = object(line, start, |key, at| {
+    let head = Head::of(line, start);
+    let (mut kind_span, mut seq, mut time) = match &head {
+        Some(head) => (Some(head.kind.clone()), Some(head.seq.clone()), Some(head.time.clone())),
+        None => (None, None, None),
+    };
+    let log_only =
+        kind_span.clone().is_some_and(|kind: Span| !Kind::of(&line[kind.start + 1..kind.end - 1]).is_surface());
+    let (mut data, mut sources, mut op) = (None, None, None);
+    let mut payload = None;
+    let member = |key: Span, at| {
         let slot = match &*key_name(&line[key]) {
             b"type" => &mut kind_span,
             b"seq" => &mut seq,
             b"time" => &mut time,
+            b"data" if log_only => &mut data,
             b"data" => {
-                let end = payload_value(line, at, &mut payload)?;
+                let end = payload_value(line, at, payload.insert(PayloadSpans::default()))?;
                 data = Some(at..end);
                 return Ok(end);
             }
@@ -241,7 +248,11 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
         let end = json::value(line, at)?;
         *slot = Some(at..end);
         Ok(end)
-    })?;
+    };
+    let end = match &head {
+        Some(head) => members(line, head.end, member)?,
+        None => object(line, start, member)?,
+    };
     let rest = json::skip_space(line, end);
     if rest != line.len() {
         return Err(SyntaxError { at: rest, expected: "the end of the line" }.into());
@@ -258,8 +269,44 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
         op: op.map(|s| parse_op(&line[s], seq)).transpose()?,
         sources: sources.map(|s| parse_sources(&line[s], seq)).transpose()?,
     };
-    check_payload(line, kind, seq, &payload)?;
+    if kind.is_surface() {
+        let mut found = payload.unwrap_or_default();
+        if log_only {
+            // A second "type" has made it one.
+            payload_value(line, data.start, &mut found)?;
+        }
+        check_payload(line, kind, seq, &found)?;
+    }
     Ok(Envelope { kind, seq, time, data, intent })
+}
+
+/// The start of a line as [`write_line`] writes it: the first three members in their order, in plain
+/// letters and digits and without blanks. A line that starts otherwise is read member by member.
+struct Head {
+    kind: Span,
+    seq: Span,
+    time: Span,
+    /// Where the next key is.
+    end: usize,
+}
+
+impl Head {
+    fn of(line: &[u8], start: usize) -> Option<Head> {
+        let after = |at: usize, text: &[u8]| line.get(at..)?.starts_with(text).then_some(at + text.len());
+        let digits = |at: usize| {
+            let len = line.get(at..)?.iter().take(16).take_while(|b| b.is_ascii_digit()).count();
+            let plain = len > 0 && (len == 1 || line[at] != b'0');
+            plain.then_some(at..at + len)
+        };
+        let name = after(start, b"{\"type\":\"")?;
+        let is_plain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.');
+        let len = line[name..].iter().take_while(is_plain).count();
+        let kind = name - 1..name + len + 1;
+        let seq = digits(after(name + len, b"\",\"seq\":")?)?;
+        let time = digits(after(seq.end, b",\"time\":")?)?;
+        let end = after(time.end, b",")?;
+        Some(Head { kind, seq, time, end })
+    }
 }
 
 /// The name that a key (with its quotes) spells.
@@ -273,12 +320,18 @@ fn key_name(quoted: &[u8]) -> Cow<'_, [u8]> {
 fn object(
     text: &[u8],
     at: usize,
+    member: impl FnMut(Span, usize) -> std::result::Result<usize, SyntaxError>,
+) -> std::result::Result<usize, SyntaxError> {
+    let at = json::skip_space(text, at + 1);
+    if text.get(at) == Some(&b'}') { Ok(at + 1) } else { members(text, at, member) }
+}
+
+/// [`object`] from a key on.
+fn members(
+    text: &[u8],
+    mut at: usize,
     mut member: impl FnMut(Span, usize) -> std::result::Result<usize, SyntaxError>,
 ) -> std::result::Result<usize, SyntaxError> {
-    let mut at = json::skip_space(text, at + 1);
-    if text.get(at) == Some(&b'}') {
-        return Ok(at + 1);
-    }
     loop {
         if text.get(at) != Some(&b'"') {
             return Err(SyntaxError { at, expected: "a key" });

@@ -206,14 +206,20 @@ const LANE: usize = 16;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
-    use std::arch::wasm32::{i8x16_eq, u8x16_bitmask, u8x16_ge, u8x16_lt, u8x16_splat, u64x2, v128_or};
+    use std::arch::wasm32::{
+        i8x16_eq, i8x16_lt, i8x16_splat, u8x16_bitmask, u8x16_ge, u8x16_lt, u8x16_splat, u64x2, v128_or,
+    };
     let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| lane[at + i]));
     let bytes = u64x2(half(0), half(8));
     let quote = i8x16_eq(bytes, u8x16_splat(b'"'));
     let backslash = i8x16_eq(bytes, u8x16_splat(b'\\'));
-    let control = u8x16_lt(bytes, u8x16_splat(0x20));
-    let high = u8x16_ge(bytes, u8x16_splat(HIGH));
-    u32::from(u8x16_bitmask(v128_or(v128_or(quote, backslash), v128_or(control, high))))
+    let outside = if HIGH == 0x80 {
+        // As signed numbers, what is above ASCII is below zero.
+        i8x16_lt(bytes, i8x16_splat(0x20))
+    } else {
+        v128_or(u8x16_lt(bytes, u8x16_splat(0x20)), u8x16_ge(bytes, u8x16_splat(HIGH)))
+    };
+    u32::from(u8x16_bitmask(v128_or(v128_or(quote, backslash), outside)))
 }
 
 /// As above without simd128: a loop without branches, which compilers vectorise where they can.
@@ -245,11 +251,30 @@ fn find_special<const HIGH: u8>(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Checks the string that starts at `at` (its quote) and returns where it ends (after its quote).
+///
+/// A lane is looked at once: what its short escapes cover is struck from its mask.
 #[inline]
 pub fn string(text: &[u8], at: usize) -> Scan<usize> {
     let mut at = at + 1;
     loop {
-        at = find_special::<0x80>(text, at);
+        at = match text.get(at..).and_then(|rest| rest.split_first_chunk::<LANE>()) {
+            Some((lane, _)) => {
+                let mut mask = lane_mask::<0x80>(lane);
+                while mask != 0 {
+                    let i = mask.trailing_zeros() as usize % LANE;
+                    if lane[i] != b'\\' || i == LANE - 1 || !is_short_escape(lane[i + 1]) {
+                        break;
+                    }
+                    mask &= !(0b11 << i);
+                }
+                if mask == 0 {
+                    at += LANE;
+                    continue;
+                }
+                at + mask.trailing_zeros() as usize
+            }
+            None => find_special::<0x80>(text, at),
+        };
         match text.get(at) {
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => at = escape(text, at)?,
@@ -260,10 +285,16 @@ pub fn string(text: &[u8], at: usize) -> Scan<usize> {
     }
 }
 
+/// Whether a backslash and this byte are an escape.
+#[inline(always)]
+fn is_short_escape(b: u8) -> bool {
+    matches!(b, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+}
+
 #[inline]
 fn escape(text: &[u8], at: usize) -> Scan<usize> {
     match text.get(at + 1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(&b) if is_short_escape(b) => Ok(at + 2),
         Some(b'u') => {
             for i in at + 2..at + 6 {
                 if !text.get(i).is_some_and(u8::is_ascii_hexdigit) {
@@ -350,7 +381,18 @@ impl Iterator for Members<'_> {
 /// The value of a member, as `JSON.parse` would choose it: the last one of that name.
 #[inline(never)]
 pub fn get<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    members(object).filter(|(key, _)| key_is(&object[key.clone()], name)).last().map(|(_, v)| &object[v])
+    get_all(object, [name])[0]
+}
+
+/// [`get`] of several members in one pass.
+pub fn get_all<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> [Option<&'a [u8]>; N] {
+    let mut found = [None; N];
+    for (key, value) in members(object) {
+        if let Some(slot) = names.iter().position(|name| key_is(&object[key.clone()], name)) {
+            found[slot] = Some(&object[value]);
+        }
+    }
+    found
 }
 
 /// Whether a key (with its quotes) spells `name`, escaped or not.

@@ -5,7 +5,8 @@
 //!
 //! The map, from the bytes up:
 //! - [`json`]: scanner over JSON text, spans instead of trees.
-//! - [`event`]: one event and its line; the checks that need nothing else.
+//! - [`event`]: one event and its line; the checks that need nothing else. [`record`]: events as the
+//!   façade hands them over.
 //! - [`log`]: blocks of JSONL bytes and their index; [`filed`]: events whose bytes stay in a file.
 //! - [`chunks`]: lists that forks share.
 //! - [`surface`]: which surface events the model sees, in order; append and replace.
@@ -37,6 +38,7 @@ pub mod jsonl;
 pub mod log;
 pub mod pairing;
 pub mod position;
+pub mod record;
 pub mod repair;
 pub mod session;
 pub mod surface;

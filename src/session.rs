@@ -22,6 +22,9 @@ pub const FORMAT_VERSION: u64 = 0;
 /// An event's bytes must fit the 32 bits of an index entry.
 const MAX_EVENT: usize = (u32::MAX / 2) as usize;
 
+/// Bytes of messages that are made into one text.
+const MESSAGES: usize = 1 << 18;
+
 /// The immutable first line of a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
@@ -160,11 +163,14 @@ impl Session {
     /// Whatever makes the event unfit to stand here; the session is then as it was.
     pub fn append(&mut self, event: &NewEvent<'_>) -> Result<u32> {
         let seq = self.len();
-        if json::whole(event.data).is_err() || event.data.contains(&b'\n') {
-            return Err(Error::new(Code::InvalidJson, "data must be JSON text on one line")
-                .at_seq(seq)
-                .at_path("data"));
-        }
+        let data = match json::whole(event.data) {
+            Ok(span) if !event.data.contains(&b'\n') => &event.data[span],
+            _ => {
+                return Err(Error::new(Code::InvalidJson, "data must be JSON text on one line")
+                    .at_seq(seq)
+                    .at_path("data"));
+            }
+        };
         if event.kind == Kind::Other && !is_type_name(event.type_json) {
             let what = "the event type must be a non-empty JSON string; a type that the core knows goes by its kind";
             return Err(Error::new(Code::InvalidType, what).at_seq(seq));
@@ -172,8 +178,8 @@ impl Session {
         if !is_number(event.time) {
             return Err(Error::new(Code::InvalidJson, "time must be a JSON number").at_seq(seq).at_path("time"));
         }
-        event::check_data(event.data, event.kind, seq)?;
-        self.append_checked(event)
+        event::check_data(data, event.kind, seq)?;
+        self.append_checked(&NewEvent { data, intent: event.intent.clone(), ..*event })
     }
 
     /// [`Session::append`] for a caller that made `data` and checked the payload itself, as the
@@ -269,16 +275,28 @@ impl Session {
         self.headers.len() as u32
     }
 
-    /// Messages of the given surface events as one JSON array; events without a message give `null`.
+    /// Messages of the first of the given surface events as one JSON array; events without a message
+    /// give `null`. Ends after some [`MESSAGES`] bytes, and where ASCII and other text meet: whoever
+    /// reads the text pays for its widest character in all of it.
     pub fn messages_json(&self, seqs: &[u32]) -> Vec<u8> {
         let mut out = vec![b'['];
-        for (i, &seq) in seqs.iter().enumerate() {
-            if i > 0 {
+        let mut all_ascii = None;
+        for &seq in seqs {
+            let start = out.len();
+            if start > 1 {
                 out.push(b',');
             }
             let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data(), &mut out));
             if !made {
                 out.extend(b"null");
+            }
+            let ascii = out[start..].is_ascii();
+            if all_ascii.replace(ascii).is_some_and(|before| before != ascii) {
+                out.truncate(start);
+                break;
+            }
+            if out.len() > MESSAGES {
+                break;
             }
         }
         out.push(b']');
@@ -287,12 +305,19 @@ impl Session {
 
     /// The derived history after the events before `end`, as a JSON array of messages.
     pub fn derive_json(&self, end: u32) -> Vec<u8> {
+        let mut out = vec![b'['];
         let seqs = if end >= self.len() { self.surface.seqs() } else { self.surface.seqs_before(end) };
-        let with_message: Vec<u32> = seqs
-            .into_iter()
-            .filter(|&seq| self.log.get(seq).is_some_and(|e| derive::message(e.kind, e.data(), &mut Vec::new())))
-            .collect();
-        self.messages_json(&with_message)
+        for event in seqs.into_iter().filter_map(|seq| self.log.get(seq)) {
+            let start = out.len();
+            if start > 1 {
+                out.push(b',');
+            }
+            if !derive::message(event.kind, event.data(), &mut out) {
+                out.truncate(start);
+            }
+        }
+        out.push(b']');
+        out
     }
 
     /// What the model call of the step that is open after the events before `end` has read; with no

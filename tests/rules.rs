@@ -247,7 +247,7 @@ fn a_surface_payload_can_be_projected() {
     for data in ["null", "[]", r#""x""#, "1e400", r#"{"content":1}"#] {
         accepted(&mut base(), &event(Kind::ToolCall, data, Intent::default()));
     }
-    accepted(&mut base(), &event(Kind::UserMessage, r#" {"content" : [ ] , "c":9007199254740993} "#, append()));
+    accepted(&mut base(), &event(Kind::UserMessage, r#"{"content" : [ ] , "c":9007199254740993}"#, append()));
     let mut session = base();
     accepted(&mut session, &event(Kind::UserMessage, r#"{"c\u006fntent":[{"type":"text","text":"e"}]}"#, append()));
     assert!(session.derive_json(8).ends_with(br#"{"role":"user","content":[{"type":"text","text":"e"}]}]"#));

@@ -71,8 +71,7 @@ function parse(argv) {
     console.log(all.join('\n'));
     process.exit(0);
   }
-  // The newer Node is installed for its stage alone, which runs when it is named.
-  const names = options[0] === '--only' ? (options[1] ?? '').split(',') : all.filter((name) => name !== 'node-newer');
+  const names = options[0] === '--only' ? (options[1] ?? '').split(',') : all;
   const unknown = names.filter((name) => !all.includes(name));
   if (unknown.length > 0 || options.length > (options[0] === '--only' ? 2 : 0)) {
     throw new Failure(`Cannot understand: ${options.join(' ')}`, { hint: 'node tests/run.mjs [--list] [--only NAME[,NAME]] [-- ARGUMENTS OF cargo test]', code: 2 });

@@ -122,15 +122,17 @@ export class Derived {
     this.#settle();
     const length = this.#length - this.#nulls;
     const edits = this.#forgotten + this.#edits.length;
-    const cursor: ChangeCursor = Object.freeze({ history: this.#history, edits, length });
+    const cursor: ChangeCursor = { history: this.#history, edits, length };
     if (since?.history !== this.#history || since.edits < this.#forgotten) {
       return { at: 0, removed: since?.length ?? 0, inserted: this.messages(), cursor };
     }
+    if (since.edits === edits) return { at: since.length, removed: 0, inserted: this.messages(since.length, length), cursor };
     // One patch that covers all: what is untouched at the start, and what is untouched at the end.
     let now = since.length;
     let head = now;
     let tail = now;
-    for (const edit of this.#edits.slice(since.edits - this.#forgotten)) {
+    for (let next = since.edits - this.#forgotten; next < this.#edits.length; next++) {
+      const edit = this.#edits[next]!;
       if (edit.length > now) tail = 0;
       head = Math.min(head, edit.at);
       tail = Math.min(tail, edit.length - edit.at - edit.removed);
@@ -151,12 +153,19 @@ export class Derived {
     if (this.#waiting.length === 0) return;
     if (this.#shared) this.#own();
     for (const { start, end, seq, message } of this.#waiting) {
-      const from = this.#seqs.indexOf(start);
-      const count = this.#seqs.indexOf(end, from) - from + 1;
+      const from = placeOf(this.#seqs, start);
+      const count = start === end ? 1 : this.#seqs.indexOf(end, from) - from + 1;
       const length = this.#length - this.#nulls;
       const at = this.#nulls === 0 ? from : from - countNulls(this.#messages.slice(0, from));
-      this.#seqs.splice(from, count, seq);
-      const gone = countNulls(this.#messages.splice(from, count, message));
+      let gone: number;
+      if (count === 1) {
+        gone = this.#messages[from] === null ? 1 : 0;
+        this.#seqs[from] = seq;
+        this.#messages[from] = message;
+      } else {
+        this.#seqs.splice(from, count, seq);
+        gone = countNulls(this.#messages.splice(from, count, message));
+      }
       const inserted = message === null ? 0 : 1;
       this.#nulls += 1 - inserted - gone;
       this.#length += 1 - count;
@@ -169,6 +178,20 @@ export class Derived {
       this.#forgotten += over;
     }
   }
+}
+
+/** Where `seq` is. Seqs ascend but for nodes that replace others, so a binary search mostly finds it. */
+function placeOf(seqs: readonly number[], seq: number): number {
+  let low = 0;
+  let high = seqs.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = seqs[middle]!;
+    if (found === seq) return middle;
+    if (found < seq) low = middle + 1;
+    else high = middle - 1;
+  }
+  return seqs.indexOf(seq);
 }
 
 function countNulls(messages: readonly (Message | null)[]): number {

@@ -11,6 +11,8 @@ export type ErrorCode =
   | 'DISPOSED'
   /** A listener appends to the session whose event it is being told about. */
   | 'REENTRANT_APPEND'
+  /** An argument that no call can work with. */
+  | 'INVALID_ARGUMENT'
   /** A value that JSON would lose or change; `path` says where. */
   | 'INVALID_JSON_VALUE'
   /** Text that is not JSON where JSON is wanted. */

@@ -1,5 +1,6 @@
 /** What a store and its scopes tell about their sessions, and the lists of those who listen. */
 
+import { need, needFunction } from './arguments.js';
 import type { SessionEvent } from './events.js';
 import type { Session } from './session.js';
 import { named } from './wording.js';
@@ -54,7 +55,10 @@ export interface Slot<N extends FeedName> {
 export class Listeners {
   readonly #lists: { [N in FeedName]: readonly Slot<N>[] } = emptyLists();
 
+  /** @throws PalimpsestError `INVALID_ARGUMENT` */
   add<N extends FeedName>(name: N, listener: SessionFeed[N]): Unsubscribe {
+    need(Object.hasOwn(this.#lists, name), 'the signal’s name', name, `one of ${Object.keys(this.#lists).join(', ')}`);
+    needFunction('the listener', listener);
     const slot: Slot<N> = { listener, active: true };
     this.#set(name, [...this.#lists[name], slot]);
     return () => {

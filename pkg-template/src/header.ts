@@ -4,10 +4,12 @@
  * The core holds the one implementation; here values become text and back.
  */
 
+import { need, needObject } from './arguments.js';
 import { core, pure } from './core.js';
+import { isRecord } from './depth.js';
 import { encode } from './encode.js';
 import { PalimpsestError } from './errors.js';
-import type { EpochHeader, HeaderDelta, SessionEvent, SessionHeader } from './events.js';
+import type { EpochHeader, HeaderDelta, Message, SessionEvent, SessionHeader } from './events.js';
 import { parseFrozen } from './freeze.js';
 import { bytes, pending, release } from './scratch.js';
 
@@ -27,6 +29,30 @@ function textOf(value: unknown, root: string): string {
 /** The one form in which a header is logged and compared: empty `system`, `tools`, `messagePrefix` are absent. Frozen. */
 export function canonicalHeader(header: EpochHeader): EpochHeader {
   return parseFrozen(pure.canonicalHeader(textOf(header, 'header')));
+}
+
+const ROLES: readonly unknown[] = ['user', 'assistant', 'system'] satisfies Message['role'][];
+
+/**
+ * @internal Makes sure that a header in canonical form has the shape of one. What is in `config`, in the schemas and in
+ * the content of messages is the program's own.
+ * @throws PalimpsestError `INVALID_PAYLOAD` with the path
+ */
+export function checkHeader({ config, system, tools, messagePrefix }: EpochHeader): void {
+  const check = (holds: boolean, path: string, what: string): void => {
+    if (!holds) throw new PalimpsestError('INVALID_PAYLOAD', `${path}: a request header’s ${path.slice(7)} must be ${what}`, { path });
+  };
+  check(isRecord(config), 'header.config', 'an object');
+  check(system === undefined || typeof system === 'string', 'header.system', 'a string');
+  check(tools === undefined || Array.isArray(tools), 'header.tools', 'an array of tool schemas');
+  tools?.forEach((tool, at) => check(isRecord(tool), `header.tools[${at}]`, 'a tool schema, an object'));
+  check(messagePrefix === undefined || Array.isArray(messagePrefix), 'header.messagePrefix', 'an array of messages');
+  messagePrefix?.forEach((message, at) => {
+    const path = `header.messagePrefix[${at}]`;
+    check(isRecord(message), path, 'a message, an object');
+    check(ROLES.includes(message.role), `${path}.role`, `one of ${ROLES.join(', ')}`);
+    check(Array.isArray(message.content), `${path}.content`, 'an array of blocks');
+  });
 }
 
 /** Whether two headers say the same in canonical form. Schemas compare by `JSON.stringify`, so key order counts. */
@@ -51,13 +77,16 @@ export function applyHeaderDelta(previous: EpochHeader, delta: HeaderDelta): Epo
 /**
  * Folds the header events of a log, or of any part of one, into the header in force.
  * @param from the header in force before `events`
- * @throws PalimpsestError `DELTA_WITHOUT_HEADER` with the seq, where a delta stands before any snapshot
+ * @throws PalimpsestError `DELTA_WITHOUT_HEADER` with the seq, where a delta stands before any snapshot; `INVALID_ARGUMENT`
  */
 export function foldRequestHeader(events: Iterable<SessionEvent>, from?: EpochHeader): EpochHeader | undefined {
+  need(typeof (events as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator] === 'function', 'events', events, 'iterable');
   let state = from;
   for (const event of events) {
+    needObject('an event of `events`', event);
     if (event.type === 'request/header') {
-      state = canonicalHeader(event.data.header);
+      // As the core reads it: a log of another origin may lack the header, or the whole payload.
+      state = canonicalHeader((event.data as Partial<typeof event.data> | null | undefined)?.header ?? ({} as EpochHeader));
     } else if (event.type === 'request/header-delta') {
       if (state === undefined) {
         throw new PalimpsestError('DELTA_WITHOUT_HEADER', `seq ${event.seq}: a request/header-delta stands before any request/header; the log is corrupt`, { seq: event.seq });

@@ -9,7 +9,8 @@
  * - `encode.ts` the walk that checks, snapshots and writes a value; `records.ts`, `scratch.ts` how it reaches the core.
  * - `assembler.ts` a streamed answer becomes a message. `providers/` requests and answers of model providers.
  * - `position.ts` where a log stands. `invariants/` the rules of correct logs. `compaction/` summaries and pruning.
- * - `core.ts` the wasm core; `entry/` how each host starts it. `persistence/` where logs are stored.
+ * - `core.ts` the wasm core; `entry/` how each host starts it. `persistence/` where logs are stored. `import/` logs of
+ *   other agents.
  *
  * Three promises: what is logged never changes; a refused call leaves everything as it was; what goes in comes out the
  * same.

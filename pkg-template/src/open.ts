@@ -3,6 +3,7 @@
  * session is like any other; what is appended to it is kept in memory.
  */
 
+import { isObject, need, needAmount, needObject } from './arguments.js';
 import type { CoreSession } from './core.js';
 import { PalimpsestError } from './errors.js';
 import { SessionReader, type LoadedSession } from './reader.js';
@@ -37,9 +38,14 @@ const TURN = 1 << 24;
  * Opens a log over a source. Reads it once, to check and index it, and later what is asked for.
  * @param name what error messages call the source, for example a file's path
  * @throws PalimpsestError as {@link SessionReader.push}, `STORAGE_FAILED` where the source cannot be read; later, when
- *   an event is asked for, `STORAGE_FAILED` also where the bytes have changed
+ *   an event is asked for, `STORAGE_FAILED` also where the bytes have changed; `INVALID_ARGUMENT`
  */
 export async function openSource(source: LogSource, name: string, options: OpenLogOptions = {}): Promise<LoadedSession> {
+  needObject('source', source);
+  needAmount('source.size', source.size);
+  need('read' in source && typeof source.read === 'function', 'source', source, 'an object with a size and a method read');
+  need(typeof name === 'string', 'name', name, 'a string');
+  needObject('options', options);
   const { signal, onProgress } = options;
   const { size } = source;
   signal?.throwIfAborted();
@@ -86,7 +92,9 @@ export async function openSource(source: LogSource, name: string, options: OpenL
  * @param options as for {@link openSource}; `name` is what error messages call the Blob
  * @throws PalimpsestError as {@link openSource}
  */
-export function openBlob(blob: Blob, options: OpenLogOptions & { readonly name?: string | undefined } = {}): Promise<LoadedSession> {
+export async function openBlob(blob: Blob, options: OpenLogOptions & { readonly name?: string | undefined } = {}): Promise<LoadedSession> {
+  need(isObject(blob) && typeof blob.stream === 'function', 'blob', blob, 'a Blob or a File');
+  needObject('options', options);
   const { name = 'name' in blob && typeof blob.name === 'string' ? blob.name : 'the log' } = options;
   const chunks = (): AsyncIterable<Uint8Array> => streamed(blob);
   if (typeof FileReaderSync === 'undefined') return readAll(blob, name, options);

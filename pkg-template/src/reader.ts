@@ -1,5 +1,6 @@
 /** Reading a stored session from JSONL bytes. */
 
+import { need, needAmount, needBytes, needFunction } from './arguments.js';
 import { core, CoreReader, fromCore, pure } from './core.js';
 import { PalimpsestError } from './errors.js';
 import type { SessionEvent, SessionHeader } from './events.js';
@@ -9,6 +10,9 @@ import { adopt, type Session } from './session.js';
 
 /** Bytes that cross at once: wasm has no on-stack replacement, so a long scan is many calls of a short one. */
 const PIECE = 1 << 18;
+
+/** Memory that is reserved ahead at most: what cannot be had would end the core. */
+const MOST_EXPECTED = 1 << 30;
 
 /** What a reader found. */
 export interface LoadedSession {
@@ -31,12 +35,15 @@ export class SessionReader {
 
   /**
    * @param where what error messages call the source, for example a file's path
-   * @param expectedBytes about how many bytes will come; saves memory growth when it is known
+   * @param expectedBytes about how many bytes will come, saves memory growth when it is known
+   * @throws PalimpsestError `INVALID_ARGUMENT`
    */
   constructor(where?: string, expectedBytes = 0) {
     core();
+    need(where === undefined || typeof where === 'string', 'where', where, 'a string');
+    needAmount('expectedBytes', expectedBytes);
     this.#where = where;
-    this.#core = new CoreReader(expectedBytes);
+    this.#core = new CoreReader(Math.min(expectedBytes, MOST_EXPECTED));
   }
 
   /** @internal A reader of a source whose bytes are not to be kept. */
@@ -56,9 +63,10 @@ export class SessionReader {
   /**
    * Reads a chunk.
    * @throws PalimpsestError `CORRUPT_LOG`, `UNSUPPORTED_VERSION`, `INVALID_HEADER`, or the rule that an event breaks,
-   *   with line, byte and seq; every later call fails with the same error
+   *   with line, byte and seq; every later call fails with the same error. `INVALID_ARGUMENT` changes nothing
    */
   push(chunk: Uint8Array): void {
+    needBytes('chunk', chunk);
     for (let from = 0; from < chunk.length; from += PIECE) {
       const piece = chunk.subarray(from, from + PIECE);
       this.fill(piece.length, (target) => {
@@ -73,13 +81,18 @@ export class SessionReader {
    * @param length room wanted, at most 256 KiB
    * @param read fills the start of its argument, which is good only until it returns; returns how many bytes
    * @returns what `read` returned
+   * @throws PalimpsestError as {@link SessionReader.push}
    */
   fill(length: number, read: (target: Uint8Array) => number): number {
     const reader = this.#live();
+    need(Number.isInteger(length) && length >= 0 && length <= PIECE, 'length', length, `a whole number from 0 to ${PIECE}`);
+    needFunction('read', read);
     const at = reader.reserve(length);
     let filled = 0;
     try {
-      filled = read(new Uint8Array(core().memory.buffer, at, length));
+      const count = read(new Uint8Array(core().memory.buffer, at, length));
+      need(Number.isInteger(count) && count >= 0 && count <= length, 'what `read` returns', count, `a whole number from 0 to ${length}`);
+      filled = count;
     } finally {
       this.#throwing(() => reader.commit(length, filled));
     }
@@ -125,10 +138,11 @@ export class SessionReader {
 /**
  * The header of a stored session, from its first bytes.
  * @returns `undefined` where `bytes` does not reach the end of the first line
- * @throws PalimpsestError `INVALID_HEADER`, `UNSUPPORTED_VERSION`
+ * @throws PalimpsestError `INVALID_HEADER`, `UNSUPPORTED_VERSION`, `INVALID_ARGUMENT`
  */
 export function readHeaderLine(bytes: Uint8Array, where?: string): SessionHeader | undefined {
   core();
+  needBytes('bytes', bytes);
   // Blank lines before the header are tolerated, as the reader tolerates them.
   let start = 0;
   let end = bytes.indexOf(0x0a);

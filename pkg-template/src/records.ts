@@ -3,7 +3,7 @@
  *
  * One crossing into wasm costs as much as writing a small event, so log-only events wait in the scratch area and cross
  * together. The area holds one session's records at a time; another session's append sends them off first.
- * The form of a record is described in `src/wasm/scratch.rs`.
+ * The form of a record is described in `src/record.rs`.
  */
 
 import { encode, walking } from './encode.js';
@@ -124,8 +124,13 @@ export function freezeIntent(intent: unknown, session: string, seq: number): Fro
   };
   const frozen: FrozenIntent = {};
   if (sourceEventSeqs !== undefined) {
-    const sources: unknown[] | undefined = Array.isArray(sourceEventSeqs) ? Array.from<unknown>(sourceEventSeqs) : undefined;
-    if (sources?.every(isSeq) !== true) return refuse('INVALID_SOURCES', 'sourceEventSeqs', 'it must be an array of seqs of earlier events');
+    const sources: number[] = [];
+    const given: ArrayLike<unknown> | undefined = Array.isArray(sourceEventSeqs) ? sourceEventSeqs : undefined;
+    for (let i = 0; i < (given?.length ?? 1); i++) {
+      const seq = given?.[i];
+      if (!isSeq(seq)) return refuse('INVALID_SOURCES', 'sourceEventSeqs', 'it must be an array of seqs of earlier events');
+      sources.push(seq);
+    }
     frozen.sourceEventSeqs = Object.freeze(sources);
   }
   if (surfaceOp === 'append') {

@@ -5,6 +5,7 @@
  * that entered it and then to the store, whatever happens to the scope later.
  */
 
+import { needObject } from './arguments.js';
 import { FlushError, PalimpsestError } from './errors.js';
 import type { SessionEvent, SessionId } from './events.js';
 import { type FailureHandler, type FeedName, Listeners, type SessionFeed, type Slot } from './feed.js';
@@ -58,6 +59,7 @@ export class Registry {
 
   /** The entry of `session` while it is the live instance of its id in this store. */
   entryOf(session: Session): Entry | undefined {
+    needObject('session', session, 'a session');
     const entry = this.find(session.id);
     return entry?.session === session ? entry : undefined;
   }

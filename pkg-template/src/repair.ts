@@ -1,5 +1,6 @@
 /** Crash repair and tool pairing as pure functions over arrays of events. */
 
+import { need, needObject } from './arguments.js';
 import { calling, core, errorOf, pure, thrownByCore } from './core.js';
 import type { SessionEvent, SurfaceNode } from './events.js';
 import { parseFrozen } from './freeze.js';
@@ -10,9 +11,11 @@ import { withLines } from './lines.js';
  * `step/end`, `turn/end` with reason `interrupted`. Deterministic; their time is the last event's.
  * @param events a whole log, or its end from any point before the last `turn/start`
  * @returns nothing when the log ends in a closed turn
+ * @throws PalimpsestError `INVALID_ARGUMENT`
  */
 export function interruptedTurnClosers(events: readonly SessionEvent[]): SessionEvent[] {
   core();
+  need(Array.isArray(events), 'events', events, 'an array');
   let first = events.length - 1;
   while (first >= 0 && events[first]?.type !== 'turn/start') {
     if (events[first]?.type === 'turn/end') return [];
@@ -30,10 +33,13 @@ export function interruptedTurnClosers(events: readonly SessionEvent[]): Session
  * @param events the log that the nodes' seqs index
  * @param beforeSeq the node before which the cut stands; `null` for after the tail
  * @throws PalimpsestError `UNPAIRED_TOOL_RESULT` for a result before the cut that answers no call before it,
- *   `INVALID_SEQ` where `beforeSeq` is not a node
+ *   `INVALID_SEQ` where `beforeSeq` is not a node, `INVALID_ARGUMENT`
  */
 export function isToolPairingBalanced(nodes: readonly SurfaceNode[], events: readonly SessionEvent[], beforeSeq: number | null): boolean {
   core();
+  need(Array.isArray(nodes), 'nodes', nodes, 'an array');
+  need(Array.isArray(events), 'events', events, 'an array');
+  for (let at = 0; at < nodes.length; at++) needObject(`nodes[${at}]`, nodes[at]);
   const at = beforeSeq === null ? undefined : nodes.findIndex((node) => node.seq === beforeSeq);
   const before = at === -1 ? nodes.length : at;
   const lines = nodes.flatMap((node) => events[node.seq] ?? []);

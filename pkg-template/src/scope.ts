@@ -1,5 +1,6 @@
 /** Owners of sessions: the verbs that a store and its scopes share, and the scope. */
 
+import { need, needObject } from './arguments.js';
 import { FlushError, PalimpsestError, SessionForkError } from './errors.js';
 import { SESSION_FORMAT_VERSION, type SessionEvent, type SessionHeader, SessionId } from './events.js';
 import type { FeedName, SessionFeed, Unsubscribe } from './feed.js';
@@ -55,16 +56,19 @@ export abstract class SessionOwner {
   /**
    * Creates a live session.
    * @param id the next free `session-<n>` when absent; with persistence, choose ids that are unique for ever
-   * @throws PalimpsestError `SESSION_ALREADY_EXISTS`, `INVALID_ID`, `INVALID_CWD`, `INVALID_HEADER`, or what is wrong
-   * with the seed. Throws what a `session/created` listener throws, and the session is taken out again.
+   * @throws PalimpsestError `SESSION_ALREADY_EXISTS`, `INVALID_ID`, `INVALID_CWD`, `INVALID_HEADER`, `INVALID_ARGUMENT`,
+   * or what is wrong with the seed. Throws what a `session/created` listener throws, and the session is taken out again.
    */
   create(id?: SessionId, options?: CreateOptions): Session {
     return this.#publish(this.prepare(id, options));
   }
 
   /** Makes a session as `create` does, but leaves it out of the store: nobody hears of it until it is entered. */
-  prepare(id?: SessionId, { seed, meta = {} }: CreateOptions = {}): Session {
+  prepare(id?: SessionId, options: CreateOptions = {}): Session {
     this.refuseClosed();
+    needObject('options', options);
+    const { seed, meta = {} } = options;
+    needObject('options.meta', meta);
     if (id !== undefined) this.registry.refuseTaken(SessionId(id));
     const chosen = id ?? this.registry.nextId();
     return new Session(chosen, seed, headerOf(chosen, meta));
@@ -73,10 +77,11 @@ export abstract class SessionOwner {
   /**
    * Puts a session in: from now on its appends are told, and it belongs to this owner. It is not announced, so that the
    * caller can first arrange for the returned `detach` to run.
-   * @throws PalimpsestError `SESSION_ALREADY_EXISTS` when the id has become live since `prepare`
+   * @throws PalimpsestError `SESSION_ALREADY_EXISTS` when the id has become live since `prepare`; `INVALID_ARGUMENT`
    */
   enter(session: Session): Detach {
     this.refuseClosed();
+    need((session as unknown) instanceof Session, 'session', session, 'a session of this package');
     const entry = this.registry.enter(session, this.owner);
     return () => {
       this.registry.detach(entry);
@@ -109,6 +114,7 @@ export abstract class SessionOwner {
    */
   fork(source: Session | SessionId, boundary?: number, childId?: SessionId): Session {
     this.refuseClosed();
+    need(typeof source === 'string' || (source as unknown) instanceof Session, 'source', source, 'a live session or its id');
     const parent = this.#forkable(source, boundary, childId);
     const last = boundary ?? parent.seq - 1;
     const { cwd } = parent.header;
@@ -125,7 +131,10 @@ export abstract class SessionOwner {
     await this.registry.flush(this.registry.live(session, 'flush'));
   }
 
-  /** Listens to the sessions that belong here; on a store, to all. A scope's listeners hear before the store's. */
+  /**
+   * Listens to the sessions that belong here; on a store, to all. A scope's listeners hear before the store's.
+   * @throws PalimpsestError `INVALID_ARGUMENT` where there is no such signal, or the listener is no function; `CLOSED`
+   */
   on<N extends FeedName>(name: N, listener: SessionFeed[N]): Unsubscribe {
     this.refuseClosed();
     return this.owner.listeners.add(name, listener);
@@ -133,11 +142,18 @@ export abstract class SessionOwner {
 
   /**
    * Flushes all sessions that belong here, then detaches them in order, then drops the listeners. From the first moment
-   * nothing new can enter. Calls share one promise.
+   * nothing new can enter. Calls share one promise, also those of the listeners that run meanwhile; a `session/flush`
+   * listener that waits for it waits for itself.
    * @throws (rejects) FlushError when a flush failed; the sessions are detached all the same
    */
   dispose(): Promise<void> {
-    this.#disposing ??= this.close();
+    if (this.#disposing === undefined) {
+      let settle!: (closed: Promise<void>) => void;
+      // Set before any listener runs, which may call this again.
+      this.#disposing = new Promise((resolve) => (settle = resolve));
+      this.seal();
+      settle(this.close());
+    }
     return this.#disposing;
   }
 
@@ -146,9 +162,13 @@ export abstract class SessionOwner {
     return this.dispose();
   }
 
+  /** @internal From now on nothing new can enter. */
+  seal(): void {
+    this.owner.closed = true;
+  }
+
   /** @internal */
   protected async close(): Promise<void> {
-    this.owner.closed = true;
     const entries = [...this.owner.entries].filter((entry) => !entry.session.disposed);
     const results = await Promise.allSettled(entries.map((entry) => this.registry.flush(entry)));
     for (const entry of this.owner.entries) this.registry.detach(entry);

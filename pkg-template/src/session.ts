@@ -12,6 +12,7 @@
  * One file, though a long one: everything here works on the same private state.
  */
 
+import { isObject, need, needObject } from './arguments.js';
 import { calling, CoreSession, fromCore } from './core.js';
 import { Derived, type ChangeCursor, type HistoryChange } from './derived.js';
 import { PalimpsestError } from './errors.js';
@@ -35,7 +36,7 @@ import { putEvents } from './lines.js';
 import { deriveEventMessage } from './project.js';
 import { addRecord, dropRecords, freezeIntent, sendIfFull, sendRecords, type Batch } from './records.js';
 import { pending } from './scratch.js';
-import { surfaceOf } from './surface.js';
+import { messagesOf, surfaceOf } from './surface.js';
 import { SessionView } from './view.js';
 
 /** @internal Who hears a session's appends; see {@link connect}. */
@@ -135,11 +136,12 @@ export class Session {
    * @param id its id
    * @param seed events to start from, held to the rules of `append` and to contiguous seqs
    * @param header metadata; a minimal one is made when none is given
-   * @throws PalimpsestError when the seed or the header breaks a rule; the message names the seq
+   * @throws PalimpsestError when the seed or the header breaks a rule; the message names the seq. `INVALID_ARGUMENT`
    */
   constructor(id: SessionId, seed?: readonly SessionEvent[], header?: SessionHeader) {
     let core = adopted;
     if (core === undefined) {
+      need(seed === undefined || Array.isArray(seed), 'seed', seed, 'an array of events');
       const record = headerToRecord(id, header ?? { version: SESSION_FORMAT_VERSION, id, createdAt: Date.now() });
       core = calling(id, () => new CoreSession(record));
       if (seed !== undefined && seed.length > 0) {
@@ -200,13 +202,14 @@ export class Session {
    * @returns the logged event, deeply frozen: a snapshot, which later changes of `data` do not reach
    * @throws PalimpsestError naming session, seq and path; the log is then as it was
    */
-  append<T extends SessionEventType>(type: T, data: SessionEventMap[T], ...intent: IntentArguments<T>): SessionEvent<T> {
+  append<T extends SessionEventType>(type: T, data: SessionEventMap[T], ...intent: IntentArguments<T>): SessionEvent<T>;
+  append(type: SessionEventType, data: unknown, intent?: unknown): SessionEvent {
     if (this.#notifying) throw this.#refusal('REENTRANT_APPEND', 'a listener appends to the session whose event it is being told about; append after it has returned (queueMicrotask)');
     if (typeof type !== 'string' || (type as string) === '') throw this.#refusal('INVALID_TYPE', 'the event type must be a non-empty string');
     this.#live();
     const kind = KINDS.get(type) ?? 0;
     // Read before the seq is taken: a getter in it may append as well.
-    const fields = freezeIntent(intent[0], this.id, this.#length);
+    const fields = freezeIntent(intent, this.id, this.#length);
     const seq = this.#length;
     const time = Math.max(0, Math.trunc(Date.now()));
     // Whatever the core may refuse crosses at once and alone: nothing that waits can be refused with it.
@@ -230,7 +233,7 @@ export class Session {
     }
     const event = Object.freeze(
       fields === undefined ? { type, seq, time, data: snapshot } : { type, seq, time, data: snapshot, ...fields },
-    ) as unknown as SessionEvent<T>;
+    ) as unknown as SessionEvent;
     this.#length = seq + 1;
     this.#recent.push(event);
     if (crossed && this.#recent.length > RECENT) this.#forgetRecent();
@@ -252,13 +255,21 @@ export class Session {
    * How the derived history has changed since an earlier call, in time that grows with the change: enough to patch an
    * array of one's own, `history.splice(at, removed, ...inserted)`.
    * @param cursor the `cursor` of the last change; without one, or with one that is too old, everything
+   * @throws PalimpsestError `INVALID_ARGUMENT`
    */
   changesSince(cursor?: ChangeCursor): HistoryChange {
+    need(cursor === undefined || (isObject(cursor) && Number.isInteger(cursor.length)), 'cursor', cursor, 'the cursor of an earlier change');
     return this.#warm().changesSince(cursor);
   }
 
-  /** The message of one event; `null` for a log-only event and for an assistant message with empty content. */
+  /**
+   * The message of one event; `null` for a log-only event and for an assistant message with empty content.
+   * @throws PalimpsestError `INVALID_PAYLOAD` where no message can be made of it, `INVALID_ARGUMENT`
+   */
   deriveEventMessage(event: SessionEvent): Message | null {
+    needObject('event', event);
+    const kind = KINDS.get(event.type) ?? 0;
+    if (kind !== 0 && kind <= LAST_SURFACE_KIND) checkPayload(kind, event.data, event.type);
     return deriveEventMessage(event);
   }
 
@@ -275,9 +286,15 @@ export class Session {
    * Logs the header of the next request as the smallest event that says it: nothing when it equals the one in force, a
    * delta where a delta can express the change, else a snapshot; a snapshot for the first that this instance records.
    * @returns the logged event, or `undefined` when there was nothing to log
+   * @throws PalimpsestError `INVALID_PAYLOAD` where it is no header, `INVALID_JSON_VALUE`, both with the path
    */
   recordRequestHeader(header: EpochHeader): SessionEvent<'request/header' | 'request/header-delta'> | undefined {
-    const event = SessionView.headerEvent(this.requestHeader(), header, this.#recorded);
+    let event;
+    try {
+      event = SessionView.headerEvent(this.requestHeader(), header, this.#recorded);
+    } catch (error) {
+      throw this.#named(error, this.#length);
+    }
     if (event === undefined) return undefined;
     const logged = this.append(event.type as 'request/header', event.data as SessionEventMap['request/header']);
     this.#recorded = true;
@@ -296,8 +313,14 @@ export class Session {
     return new SessionView(this, seq, () => this.#synced());
   }
 
-  /** The exact JSONL bytes of the events `from..to` (default all), without the header line. */
+  /**
+   * The exact JSONL bytes of the events `from..to` (default all), without the header line.
+   * @throws PalimpsestError `INVALID_SEQ` where these are not seqs of the log in this order
+   */
   jsonl(from = 0, to = this.#length): Uint8Array {
+    if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to < from || to > this.#length) {
+      throw this.#refusal('INVALID_SEQ', `jsonl(${from}, ${to}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
+    }
     return this.#synced().lines(from, to);
   }
 
@@ -365,7 +388,7 @@ export class Session {
     if (this.#derived === undefined) {
       const core = this.#synced();
       const seqs = core.surfaceSeqs(this.#length);
-      this.#derived = new Derived([...seqs], parseFrozen<(Message | null)[]>(core.messagesJson(seqs)).slice());
+      this.#derived = new Derived([...seqs], messagesOf(core, seqs));
     }
     return this.#derived;
   }

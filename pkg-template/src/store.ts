@@ -1,5 +1,6 @@
 /** The store: all live sessions of a program, and the scopes that own them. */
 
+import { need, needFunction, needObject } from './arguments.js';
 import type { SessionId } from './events.js';
 import { type FailureHandler, reportFailure } from './feed.js';
 import { Owner, Registry } from './registry.js';
@@ -25,7 +26,11 @@ export class SessionStore extends SessionOwner {
   readonly #scopes = new Set<SessionScope>();
   #scopeCounter = 0;
 
-  constructor({ onError = reportFailure }: StoreOptions = {}) {
+  /** @throws PalimpsestError `INVALID_ARGUMENT` */
+  constructor(options: StoreOptions = {}) {
+    needObject('options', options);
+    const { onError = reportFailure } = options;
+    needFunction('options.onError', onError);
     const registry = new Registry(onError);
     super(registry, registry.root);
   }
@@ -44,14 +49,20 @@ export class SessionStore extends SessionOwner {
    */
   scope(name = `scope-${++this.#scopeCounter}`): SessionScope {
     this.refuseClosed();
+    need(typeof name === 'string', 'name', name, 'a string');
     const scope = new SessionScope(this.registry, new Owner(name), () => this.#scopes.delete(scope));
     this.#scopes.add(scope);
     return scope;
   }
 
   /** @internal */
+  override seal(): void {
+    super.seal();
+    for (const scope of this.#scopes) scope.seal();
+  }
+
+  /** @internal */
   protected override async close(): Promise<void> {
-    this.owner.closed = true;
     const results = await Promise.allSettled([...this.#scopes].map((scope) => scope.dispose()));
     results.push(...(await Promise.allSettled([super.close()])));
     throwFailures(this.name, results);

@@ -3,9 +3,9 @@
 import { calling, type CoreSession } from './core.js';
 import type { EpochHeader, Message, SessionEventMap, SurfaceNode } from './events.js';
 import { parseFrozen } from './freeze.js';
-import { applyHeaderDelta, canonicalHeader, diffHeader, headerEquals } from './header.js';
+import { applyHeaderDelta, canonicalHeader, checkHeader, diffHeader, headerEquals } from './header.js';
 import type { Session } from './session.js';
-import { nodesOf } from './surface.js';
+import { messagesOf, nodesOf } from './surface.js';
 
 /** A model call's request as the log reconstructs it. */
 export interface ModelRequest extends Partial<EpochHeader> {
@@ -58,15 +58,16 @@ export class SessionView {
    */
   request(): ModelRequest {
     const [messagesEnd, headerEnd] = this.#core().requestScope(this.seq + 1) as unknown as [number, number];
-    const { messagePrefix = [], ...header } = this.#headerBefore(headerEnd) ?? {};
-    return Object.freeze({ ...header, messages: Object.freeze([...messagePrefix, ...this.#messagesBefore(messagesEnd)]) });
+    const { messagePrefix, ...header } = this.#headerBefore(headerEnd) ?? {};
+    // In a log of another origin it may be anything.
+    const prefix = Array.isArray(messagePrefix) ? (messagePrefix as readonly Message[]) : [];
+    return Object.freeze({ ...header, messages: Object.freeze([...prefix, ...this.#messagesBefore(messagesEnd)]) });
   }
 
   #messagesBefore(end: number): Message[] {
     if (end === this.#session.seq) return this.#session.deriveMessages();
     const core = this.#core();
-    const all = parseFrozen<(Message | null)[]>(core.messagesJson(core.surfaceSeqs(end)));
-    return all.filter((message) => message !== null);
+    return messagesOf(core, core.surfaceSeqs(end)).filter((message) => message !== null);
   }
 
   #headerBefore(end: number): EpochHeader | undefined {
@@ -81,6 +82,7 @@ export class SessionView {
     recorded: boolean,
   ): { [T in 'request/header' | 'request/header-delta']: { type: T; data: SessionEventMap[T] } }['request/header' | 'request/header-delta'] | undefined {
     const header = canonicalHeader(next);
+    checkHeader(header);
     if (current !== undefined && headerEquals(current, header)) return undefined;
     if (current === undefined || !recorded) {
       return { type: 'request/header', data: { header, reason: current === undefined ? 'initial' : 'resume' } };

@@ -148,7 +148,7 @@ impl CoreSession {
         self.session.invalidate();
     }
 
-    /// Messages of these surface events as one JSON array (`null` where an event yields none).
+    /// Messages of the first of these surface events as one JSON array (`null` where an event yields none).
     #[wasm_bindgen(js_name = messagesJson)]
     pub fn messages_json(&self, seqs: &[u32]) -> String {
         text(self.session.messages_json(seqs))

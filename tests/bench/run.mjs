@@ -1,7 +1,7 @@
 // npm run bench: palimpsest beside its peers. See README.md for what each row measures.
 //
 //   node tests/bench/run.mjs [--short] [--rows NAME[,NAME]] [--only ours,peer,seed,pi] [--json FILE]
-//                            [--clock cpu] [--cpu-prof DIRECTORY] [--list]
+//                            [--clock cpu] [--cpu-prof DIRECTORY] [--browser] [--list]
 import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Failure, npm, root, runMain } from '../../pkg-template/scripts/tools.mjs';
+import { Failure, newerNode, npm, root, runMain, sqliteAddon } from '../../pkg-template/scripts/tools.mjs';
 import { table } from './table.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -23,6 +23,7 @@ async function main() {
       json: { type: 'string' },
       clock: { type: 'string', default: 'wall' },
       'cpu-prof': { type: 'string' },
+      browser: { type: 'boolean' },
       list: { type: 'boolean' },
     },
   });
@@ -34,22 +35,31 @@ async function main() {
     return;
   }
   const options = { short: values.short, only: values.only?.split(',') };
+  if (values.browser) {
+    // Only then is it needed that the root's own packages are installed.
+    const { runInBrowser } = await import('./browser/run.mjs');
+    report(await runInBrowser(values.rows?.split(','), options), 'headless Chromium, wall time', values.json);
+    return;
+  }
   const rows = [];
   for (const row of choose(all, values.rows, options.short)) {
     process.stderr.write(`${row.name} … `);
     const start = performance.now();
-    const found = await inChild(row.name, options, values['cpu-prof']);
+    const found = await inChild(row, options, values['cpu-prof']);
     if (found === undefined) process.exitCode = 1;
     else rows.push(...found);
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     process.stderr.write(`${seconds} s${found === undefined ? ', failed' : found.length === 0 ? ', not in this build' : ''}\n`);
   }
-  console.log(`\n${table(rows)}\n\nNode ${process.versions.node}, ${cpus().length} processors; ${values.clock} time; medians, and ratios of medians with the quartiles of the rounds;`);
+  report(rows, `Node ${process.versions.node}, ${values.clock} time`, values.json);
+}
+
+function report(rows, where, file) {
+  console.log(`\n${table(rows)}\n\n${where}, ${cpus().length} processors; medians, and ratios of medians with the quartiles of the rounds;`);
   console.log('growth is the time at this size / the time at a tenth of it.');
-  if (values.json) {
-    const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
-    writeFileSync(values.json, `${JSON.stringify({ rows: every }, null, 2)}\n`);
-  }
+  if (file === undefined) return;
+  const every = rows.map(({ work, ours = null, peer = null, ratio = null, goal, unit, ...rest }) => ({ work, ours, peer, ratio, goal, unit, ...rest }));
+  writeFileSync(file, `${JSON.stringify({ rows: every }, null, 2)}\n`);
 }
 
 function choose(all, names, short) {
@@ -62,12 +72,15 @@ function choose(all, names, short) {
 }
 
 /** What a row found; its errors are on stderr. */
-function inChild(name, options, profile) {
+async function inChild({ name, newer }, options, profile) {
+  // Where npm has no newer Node, the row runs without the peer that needs one.
+  const execPath = (newer && (await newerNode())) || process.execPath;
+  if (newer) await sqliteAddon(execPath);
   const flags = ['--expose-gc', '--max-old-space-size=12288'];
   if (profile) flags.push('--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${resolve(profile)}`, `--cpu-prof-name=${name}.cpuprofile`);
   return new Promise((done) => {
     let results;
-    const child = fork(fileURLToPath(new URL('row.mjs', import.meta.url)), [JSON.stringify({ name, ...options })], { execArgv: flags });
+    const child = fork(fileURLToPath(new URL('row.mjs', import.meta.url)), [JSON.stringify({ name, ...options })], { execArgv: flags, execPath });
     child.on('message', (message) => ({ results } = message));
     // Undefined where the row failed; the others go on.
     child.on('exit', () => done(results));

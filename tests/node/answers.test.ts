@@ -1,9 +1,10 @@
 // Answers of providers, streamed and whole, become messages.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { BlockAssembler, type ContentBlock, Session, type StreamChunk, type Usage } from 'palimpsest';
+import { BlockAssembler, type ContentBlock, Session, SessionStore, type StreamChunk, type Usage } from 'palimpsest';
 import { StepReader, stepAnswer } from 'palimpsest/ai-sdk';
 import { MessagesReader, messagesAnswer } from 'palimpsest/anthropic';
+import { attachInvariants } from 'palimpsest/invariants';
 import { type Answer, ChatReader, type ChunkReader, ResponsesReader, chatAnswer, chatRequest, readChunks, responsesAnswer } from 'palimpsest/openai';
 import { anthropicEvents, anthropicWhole, chatEvents, chatWhole, interleave, pieces, responsesEvents, responsesWhole, stepEvents, stepWhole } from '../support/provider-streams.js';
 import { Dice } from '../support/random.js';
@@ -145,6 +146,42 @@ suite('the assembler', () => {
     }
     const { sourceEventSeqs } = session.append('assistant/message', assembler.message(at), assembler.intent);
     assert.deepEqual(sourceEventSeqs, [0, 1]);
-    assert.equal(session.append('assistant/message', new BlockAssembler().message(at), new BlockAssembler().intent).sourceEventSeqs?.length, 0);
+    assert.deepEqual(new BlockAssembler().intent, { surfaceOp: 'append' });
+  });
+
+  test('gives a call that came without id or name one that the rules take, the same at every look and no other’s', () => {
+    const store = new SessionStore();
+    attachInvariants(store);
+    const session = store.create();
+    session.append('turn/start', { turn: 1, trigger: { kind: 'message', source: { kind: 'user' } } });
+    const ids: string[] = [];
+    const streams: readonly StreamChunk[][] = [
+      [{ type: 'tool-call-delta', index: 0, id: '', argumentsDelta: '{' }, { type: 'tool-call-delta', index: 1, id: '', name: 'read', argumentsDelta: '{}' }],
+      [{ type: 'tool-call-delta', index: 0, argumentsDelta: '{}' } as unknown as StreamChunk],
+      [{ type: 'block-end', index: 0, block: { type: 'tool-call', id: '', name: '', arguments: '{}' } }],
+    ];
+    for (const [number, chunks] of [...streams, ...streams].entries()) {
+      const step = number + 1;
+      session.append('step/start', { turn: 1, step });
+      const assembler = new BlockAssembler();
+      const logged = number < streams.length;
+      for (const chunk of chunks) assembler.push(chunk, logged ? session.append('assistant/chunk', { turn: 1, step, chunk }).seq : undefined);
+      const { data } = session.append('assistant/message', assembler.message({ turn: 1, step }), assembler.intent);
+      assert.deepEqual(assembler.blocks, data.content);
+      for (const block of data.content) {
+        assert.ok(block.type === 'tool-call');
+        assert.equal(block.name, number % 3 === 0 && block !== data.content[0] ? 'read' : 'unnamed_tool');
+        ids.push(block.id);
+        session.append('tool/call', { turn: 1, step, callId: block.id, name: block.name, arguments: block.arguments });
+        session.append('tool/result', { turn: 1, step, callId: block.id, content: [{ type: 'text', text: 'no' }], isError: true }, { surfaceOp: 'append' });
+      }
+      session.append('step/end', { turn: 1, step });
+      if (logged) {
+        const again = new BlockAssembler();
+        for (const event of session.events) if (event.type === 'assistant/chunk' && event.data.step === step) again.push(event.data.chunk, event.seq);
+        assert.deepEqual(again.blocks, data.content);
+      }
+    }
+    assert.equal(new Set(ids).size, 8);
   });
 });

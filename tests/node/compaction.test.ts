@@ -150,7 +150,7 @@ describe('what goes wrong', () => {
       await fails(session, compactRegion(session, 1, 1, { summarize: () => text }), refusal('COMPACTION_FAILED'), message);
     }
     const session = start();
-    await fails(session, compactRegion(session, 1, 1, { summarize: () => 7 as never }), TypeError, /string/);
+    await fails(session, compactRegion(session, 1, 1, { summarize: () => 7 as never }), refusal('COMPACTION_FAILED'), /string/);
   });
 
   it('an abort, which does not wait for the summarizer', async () => {
@@ -300,7 +300,9 @@ describe('compactIfNeeded', () => {
     const tokens = estimateTokens(session.deriveMessages());
     assert.equal(await compactIfNeeded(session, { ...never, triggerTokens: tokens, retainTokens: 0 }), null);
     assert.equal(await compactIfNeeded(session, { ...never, triggerTokens: 0, retainTokens: tokens }), null);
-    assert.equal(await compactIfNeeded(new Session('empty'), { ...never, triggerTokens: -1, retainTokens: 0 }), null);
+    const empty = new Session('empty');
+    empty.recordRequestHeader({ config: {}, system: 'Be brief.' });
+    assert.equal(await compactIfNeeded(empty, { ...never, triggerTokens: 0, retainTokens: 0 }), null);
     assert.equal(await compactIfNeeded(logOf([turn(1), say(long('one'))]), { ...never, triggerTokens: 0, retainTokens: 0 }), null, 'the newest unit always stays');
     assert.equal(session.seq, 3);
   });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Session, type SessionEvent, SessionReader, SessionStore } from 'palimpsest';
+import { type PalimpsestError, type Session, type SessionEvent, SessionReader, SessionStore } from 'palimpsest';
 import { attachInvariants, checkLog, type Finding, InvariantError, LogChecker, RULES, type RuleCode } from 'palimpsest/invariants';
 import { appendAgain } from '../support/append.js';
 import { casesIn, REAL } from '../support/fixtures.js';
@@ -240,7 +240,7 @@ describe('a stored log', () => {
       for (let from = 0; from < damaged.length; from += size) found.push(...checker.push(damaged.subarray(from, from + size)));
       found.push(...checker.finish());
       assert.deepEqual(found, whole);
-      assert.throws(() => checker.push(damaged), TypeError);
+      assert.throws(() => checker.push(damaged), (error: PalimpsestError) => error.code === 'DISPOSED');
     }
   });
   it('limits are options', () => {

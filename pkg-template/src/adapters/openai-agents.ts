@@ -7,6 +7,7 @@
  */
 
 import type { AgentInputItem, Session as AgentsSessionInterface } from '@openai/agents-core';
+import { blocksIn, isRecord, textOf, thawed } from '../depth.js';
 import type { ContentBlock, Message, SessionEvent, SurfaceIntent } from '../events.js';
 import type { SessionOwner } from '../scope.js';
 import type { Session } from '../session.js';
@@ -41,7 +42,7 @@ export class AgentsSession implements AgentsSessionInterface {
   /** The items on the surface; messages that came another way, such as a compaction's summary, as items of their text. */
   async getItems(limit = Infinity): Promise<AgentInputItem[]> {
     const items = this.#nodes().flatMap((event) => itemsOf(event, this.#session.deriveEventMessage(event)));
-    return limit <= 0 ? [] : structuredClone(items.slice(-limit));
+    return limit <= 0 ? [] : thawed(items.slice(-limit));
   }
 
   async addItems(items: AgentInputItem[]): Promise<void> {
@@ -61,7 +62,7 @@ export class AgentsSession implements AgentsSessionInterface {
     if (!last) return undefined;
     const popped = itemsOf(last, this.#session.deriveEventMessage(last)).at(-1);
     await this.#cover(nodes.slice(nodes.indexOf(last)));
-    return structuredClone(popped);
+    return thawed(popped);
   }
 
   async clearSession(): Promise<void> {
@@ -118,7 +119,7 @@ class Turn {
       const data = { turn: this.#turn, step: this.#step, callId: item.callId, content: typeof output === 'string' ? [{ type: 'text' as const, text: output }] : blocksOf(Array.isArray(output) ? output : [output]), isError: item.status === 'incomplete' };
       this.#session.append('tool/result', { ...data, ...beside }, { surfaceOp: 'append' });
     } else if (item.type === 'reasoning') {
-      this.assistant([{ type: 'reasoning', text: item.content.map(({ text }) => text).join('\n\n') }], beside);
+      this.assistant([{ type: 'reasoning', text: blocksIn(item.content).map((part) => textOf((part as { text?: unknown }).text)).join('\n\n') }], beside);
     } else if ('role' in item && item.role === 'user') {
       this.#leaveStep();
       const content = typeof item.content === 'string' ? [{ type: 'text' as const, text: item.content }] : blocksOf(item.content);
@@ -159,8 +160,8 @@ class Turn {
   }
 }
 
-function blocksOf(parts: readonly { readonly type: string }[]): ContentBlock[] {
-  return parts.flatMap((part): ContentBlock[] => {
+function blocksOf(parts: unknown): ContentBlock[] {
+  return blocksIn(parts).flatMap((part): ContentBlock[] => {
     const { text, refusal } = part as { text?: unknown; refusal?: unknown };
     const words = text ?? refusal;
     // Images and files stay in the item; the log's own view names them.
@@ -169,16 +170,17 @@ function blocksOf(parts: readonly { readonly type: string }[]): ContentBlock[] {
 }
 
 function itemsOf({ data }: SessionEvent, message: Message | null): AgentInputItem[] {
-  const { item } = data as WithItem;
-  if (item) return [item];
+  const item: unknown = (data as WithItem).item;
+  // Plugins may put a member of this name beside a payload as well.
+  if (isRecord(item)) return [item as unknown as AgentInputItem];
   if (!message) return [];
   const words: AgentInputItem[] = [];
   const role: Role = message.role === 'assistant' ? 'assistant' : 'user';
-  for (const block of message.content) {
-    if (block.type === 'text' && role === 'assistant') words.push({ type: 'message', role, status: 'completed', content: [{ type: 'output_text', text: block.text }] });
-    else if (block.type === 'text') words.push({ type: 'message', role: 'user', content: block.text });
-    else if (block.type === 'tool-call') words.push({ type: 'function_call', callId: block.id, name: block.name, arguments: block.arguments, status: 'completed' });
-    else if (block.type === 'tool-result') words.push({ type: 'function_call_result', callId: block.toolCallId, name: '', status: 'completed', output: block.content.map((inner) => (inner.type === 'text' ? inner.text : '')).join('') });
+  for (const block of blocksIn(message.content)) {
+    if (block.type === 'text' && role === 'assistant') words.push({ type: 'message', role, status: 'completed', content: [{ type: 'output_text', text: textOf(block.text) }] });
+    else if (block.type === 'text') words.push({ type: 'message', role: 'user', content: textOf(block.text) });
+    else if (block.type === 'tool-call') words.push({ type: 'function_call', callId: textOf(block.id), name: textOf(block.name), arguments: textOf(block.arguments), status: 'completed' });
+    else if (block.type === 'tool-result') words.push({ type: 'function_call_result', callId: textOf(block.toolCallId), name: '', status: 'completed', output: blocksIn(block.content).map((inner) => (inner.type === 'text' ? textOf(inner.text) : '')).join('') });
   }
   return words;
 }

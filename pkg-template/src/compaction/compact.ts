@@ -1,10 +1,12 @@
 /** Compaction: a summary is laid over a region of the surface. The log below stays as it is. */
 
+import { need, needAmount, needFunction, needPositive } from '../arguments.js';
+import { isRecord } from '../depth.js';
 import { PalimpsestError } from '../errors.js';
 import { positionOf } from '../position.js';
 import type { Session } from '../session.js';
 import { messageOf, named } from '../wording.js';
-import { estimateTokens, type EstimateOptions, headerMessages } from './estimate.js';
+import { checkEstimate, estimateTokens, type EstimateOptions, headerMessages } from './estimate.js';
 import { cleanSummary, frameSummary, INSTRUCTIONS, type SummaryRequest, summaryRequest } from './frame.js';
 import { balancedCuts, type Region, regionBeforeTail, regionOf, splitSummaries } from './region.js';
 import { enterTurn, refuseOpenCompaction, SOURCE, type WorkTurn } from './turn.js';
@@ -51,11 +53,12 @@ export interface Compaction {
  * turn of its own. Events may be appended meanwhile, but not to the region. When anything goes wrong, the surface stays
  * as it was and `compact/end` names the error; it is thrown as well.
  * @returns `null`, and nothing is logged, where the region holds nothing but earlier summaries
- * @throws (rejects) PalimpsestError `COMPACTION_OPEN`, `INVALID_REPLACE`, `UNBALANCED_REGION` before anything is logged;
+ * @throws (rejects) PalimpsestError `INVALID_ARGUMENT`, `COMPACTION_OPEN`, `INVALID_REPLACE`, `UNBALANCED_REGION` before anything is logged;
  *   `COMPACTION_FAILED` for a summary that is empty or no smaller than the region, and where the turn ended or the
  *   region changed meanwhile; the signal's reason when it aborts; what the summarizer throws
  */
 export async function compactRegion(session: Session, start: number, end: number, options: CompactionOptions): Promise<Compaction | null> {
+  checkOptions(options);
   options.signal?.throwIfAborted();
   refuseOpenCompaction(session);
   return compact(session, regionOf(session, start, end), options);
@@ -69,6 +72,9 @@ export async function compactRegion(session: Session, start: number, end: number
  * @throws (rejects) as {@link compactRegion}
  */
 export async function compactIfNeeded(session: Session, options: CompactIfNeededOptions): Promise<Compaction | null> {
+  checkOptions(options);
+  needAmount('options.triggerTokens', options.triggerTokens);
+  needAmount('options.retainTokens', options.retainTokens);
   options.signal?.throwIfAborted();
   const tokens = estimateTokens([...headerMessages(session.requestHeader()), ...session.deriveMessages()], options);
   if (tokens <= options.triggerTokens) return null;
@@ -80,6 +86,18 @@ export async function compactIfNeeded(session: Session, options: CompactIfNeeded
   return compact(session, region, options);
 }
 
+/** All of them before anything is logged: what is found wrong later has left its trace. */
+function checkOptions(options: CompactionOptions): void {
+  checkEstimate(options);
+  const { summarize, signal, instructions, maxTokens, model } = options;
+  needFunction('options.summarize', summarize);
+  need(signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === 'function', 'options.signal', signal, 'an AbortSignal');
+  for (const [name, text] of [['instructions', instructions], ['model', model]] as const) {
+    need(text === undefined || typeof text === 'string', `options.${name}`, text, 'a string');
+  }
+  if (maxTokens !== undefined) needPositive('options.maxTokens', maxTokens);
+}
+
 async function compact(session: Session, region: Region, options: CompactionOptions): Promise<Compaction | null> {
   const { summaries, framed, rest } = splitSummaries(session, region);
   if (rest.length === 0) return null;
@@ -88,7 +106,9 @@ async function compact(session: Session, region: Region, options: CompactionOpti
   const request = summaryRequest({ instructions, previous: summaries, messages: rest, tokens, ...(maxTokens !== undefined && { maxTokens }) });
   const bracket = new Bracket(session);
   try {
-    const summary = cleanSummary(await abortable(options.summarize, request, signal));
+    const text: unknown = await abortable(options.summarize, request, signal);
+    if (typeof text !== 'string') throw failed(session, 'the summarizer has given no string');
+    const summary = cleanSummary(text);
     bracket.refuseDead();
     refuseChanged(session, region);
     const tokensAfter = estimateTokens({ role: 'user', content: [{ type: 'text', text: frameSummary(summary) }] }, options);
@@ -106,7 +126,9 @@ async function compact(session: Session, region: Region, options: CompactionOpti
 /** Lays the summary over the region; the seq of the message. */
 function write(session: Session, { seqs }: Region, summary: string, tokens: number, { maxTokens, model }: CompactionOptions): number {
   const [start, end] = [seqs[0]!, seqs[seqs.length - 1]!];
-  const own = session.requestHeader()?.config.model;
+  // A log of another origin may hold a header without a config.
+  const config: unknown = session.requestHeader()?.config;
+  const own = isRecord(config) ? config.model : undefined;
   const record = session.append('compact/summary', {
     summary: [{ type: 'text', text: summary }],
     shadowedRange: { start, end },
@@ -175,7 +197,7 @@ function failed(session: Session, what: string): PalimpsestError {
 }
 
 /** Runs the summarizer; an abort does not wait for it. */
-async function abortable(summarize: Summarizer, request: SummaryRequest, signal: AbortSignal): Promise<string> {
+async function abortable(summarize: Summarizer, request: SummaryRequest, signal: AbortSignal): Promise<unknown> {
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);
@@ -183,7 +205,6 @@ async function abortable(summarize: Summarizer, request: SummaryRequest, signal:
   });
   try {
     const text: unknown = await Promise.race([(async () => summarize(request, signal))(), aborted]);
-    if (typeof text !== 'string') throw new TypeError('the summarizer must give a string');
     signal.throwIfAborted();
     return text;
   } finally {

@@ -1,5 +1,7 @@
 /** How many tokens a message costs, guessed from its length. */
 
+import { isObject, need, needAmount, needFunction, needObject, needPositive } from '../arguments.js';
+import { blocksIn, isDeep, isRecord, textOf } from '../depth.js';
 import type { ContentBlock, EpochHeader, Message } from '../events.js';
 
 /** How to guess. */
@@ -24,16 +26,30 @@ interface Size {
 /** Messages are frozen, so that each is measured once. */
 const sizes = new WeakMap<Message, Size>();
 
+/** @throws PalimpsestError `INVALID_ARGUMENT` */
+export function checkEstimate(options: EstimateOptions): void {
+  needObject('options', options);
+  const { charsPerToken, tokensPerMessage, tokensPerBlob, estimate } = options;
+  if (charsPerToken !== undefined) needPositive('options.charsPerToken', charsPerToken);
+  if (tokensPerMessage !== undefined) needAmount('options.tokensPerMessage', tokensPerMessage);
+  if (tokensPerBlob !== undefined) needAmount('options.tokensPerBlob', tokensPerBlob);
+  if (estimate !== undefined) needFunction('options.estimate', estimate);
+}
+
 /**
  * Guesses the tokens of messages: characters divided by {@link EstimateOptions.charsPerToken}, and overhead. Good to
  * decide when to compact; no bill.
+ * @throws PalimpsestError `INVALID_ARGUMENT`
  */
 export function estimateTokens(messages: Message | readonly Message[], options: EstimateOptions = {}): number {
+  checkEstimate(options);
   const { charsPerToken = 4, tokensPerMessage = 4, tokensPerBlob = 1600, estimate } = options;
   let tokens = 0;
-  for (const message of 'role' in messages ? [messages] : messages) {
+  for (const message of listOf(messages)) {
     if (estimate !== undefined) {
-      tokens += estimate(message);
+      const own = estimate(message);
+      needAmount('what options.estimate gives', own);
+      tokens += own;
       continue;
     }
     const { chars, blobs } = sizeOf(message);
@@ -43,12 +59,25 @@ export function estimateTokens(messages: Message | readonly Message[], options: 
   return Math.ceil(tokens);
 }
 
+function listOf(messages: Message | readonly Message[]): readonly Message[] {
+  const list = Array.isArray(messages) ? (messages as readonly Message[]) : [messages as Message];
+  const odd = list.findIndex((message) => !isObject(message) || !Array.isArray(message.content));
+  if (odd >= 0) need(false, Array.isArray(messages) ? `messages[${odd}]` : 'messages', list[odd], 'a message, with an array of blocks as its content');
+  return list;
+}
+
 /** What surrounds the history, as messages to estimate: the system prompt with the tools, and the prefix. */
 export function headerMessages(header: EpochHeader | undefined): readonly Message[] {
   if (header === undefined) return [];
-  const { system = '', tools, messagePrefix = [] } = header;
-  const text = tools === undefined ? system : system + JSON.stringify(tools);
-  return text === '' ? messagePrefix : [{ role: 'system', content: [{ type: 'text', text }] }, ...messagePrefix];
+  // A log of another origin may hold anything here.
+  const { system, tools, messagePrefix } = header as { readonly [K in keyof EpochHeader]?: unknown };
+  const deep = isDeep(tools);
+  const text = tools === undefined || deep ? textOf(system) : textOf(system) + JSON.stringify(tools);
+  const prefix = (Array.isArray(messagePrefix) ? (messagePrefix as unknown[]) : []).filter((message) => isRecord(message) && Array.isArray(message.content)) as Message[];
+  const content: ContentBlock[] = [];
+  if (text !== '') content.push({ type: 'text', text });
+  if (deep) content.push({ type: 'tools', tools } as unknown as ContentBlock);
+  return content.length === 0 ? prefix : [{ role: 'system', content }, ...prefix];
 }
 
 function sizeOf(message: Message): Size {
@@ -61,18 +90,20 @@ function sizeOf(message: Message): Size {
   return size;
 }
 
+/** Iterative, since results may be nested in results. */
 function measure(content: readonly ContentBlock[], size: Size): void {
-  for (const block of content) {
+  const waiting = blocksIn(content);
+  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
     switch (block.type) {
       case 'text':
       case 'reasoning':
-        size.chars += block.text.length;
+        size.chars += textOf(block.text).length;
         break;
       case 'tool-call':
-        size.chars += block.name.length + block.arguments.length;
+        size.chars += textOf(block.name).length + textOf(block.arguments).length;
         break;
       case 'tool-result':
-        measure(block.content, size);
+        for (const inner of blocksIn(block.content)) waiting.push(inner);
         break;
       default:
         size.blobs.push(charsIn(block));

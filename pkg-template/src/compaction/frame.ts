@@ -1,5 +1,6 @@
 /** The framed summary that the model sees, and what a summarizer is asked. */
 
+import { blocksIn, isBlock, textOf } from '../depth.js';
 import type { ContentBlock, Message, SessionEvent } from '../events.js';
 
 const OPEN = '<compacted-summary>';
@@ -29,7 +30,7 @@ export function summaryOf(event: SessionEvent): string | undefined {
 /** Whether content may be a framed summary. */
 export function looksFramed(content: readonly ContentBlock[]): content is readonly [Extract<ContentBlock, { type: 'text' }>] {
   const [block] = content;
-  return content.length === 1 && block?.type === 'text' && block.text.startsWith(OPEN) && block.text.endsWith(CLOSE);
+  return content.length === 1 && isBlock(block) && block.type === 'text' && typeof block.text === 'string' && block.text.startsWith(OPEN) && block.text.endsWith(CLOSE);
 }
 
 /** What a summarizer is told to do, unless the caller says otherwise. */
@@ -71,19 +72,27 @@ function promptOf(previous: readonly string[], messages: readonly Message[]): st
   return lines.join('\n').replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-function transcribe(speaker: string, content: readonly ContentBlock[], lines: string[]): void {
-  for (const block of content) {
+/** Iterative, since results may be nested in results. */
+function transcribe(role: string, content: readonly ContentBlock[], lines: string[]): void {
+  const waiting = [{ speaker: role, blocks: blocksIn(content).values() }];
+  for (let said = waiting.at(-1); said !== undefined; said = waiting.at(-1)) {
+    const { speaker, blocks } = said;
+    const { value: block, done } = blocks.next();
+    if (done === true) {
+      waiting.pop();
+      continue;
+    }
     switch (block.type) {
       case 'text':
-        lines.push(`[${speaker}] ${block.text}`);
+        lines.push(`[${speaker}] ${textOf(block.text)}`);
         break;
       case 'reasoning':
         break;
       case 'tool-call':
-        lines.push(`[${speaker} calls ${block.name}] ${block.arguments}`);
+        lines.push(`[${speaker} calls ${textOf(block.name)}] ${textOf(block.arguments)}`);
         break;
       case 'tool-result':
-        transcribe(block.isError === true ? 'tool failed' : 'tool', block.content, lines);
+        waiting.push({ speaker: block.isError === true ? 'tool failed' : 'tool', blocks: blocksIn(block.content).values() });
         break;
       default:
         lines.push(`[${speaker}] (${(block as { type: string }).type} left out)`);

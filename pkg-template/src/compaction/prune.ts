@@ -1,5 +1,7 @@
 /** Pruning: long results of old calls give way to their beginning and end. The log below stays as it is. */
 
+import { needCount, needObject } from '../arguments.js';
+import { blocksIn, isBlock } from '../depth.js';
 import type { ContentBlock, SessionEvent } from '../events.js';
 import { positionOf } from '../position.js';
 import { internal, type Session } from '../session.js';
@@ -31,9 +33,14 @@ export interface Pruned {
  * for every block of another kind. Outside of a turn, it does so in a turn of its own. What is short enough already is
  * never touched, so a second call changes nothing.
  * @returns what was shortened; nothing is logged where that is nothing
- * @throws PalimpsestError `COMPACTION_OPEN`
+ * @throws PalimpsestError `INVALID_ARGUMENT`, `COMPACTION_OPEN`
  */
-export function pruneToolResults(session: Session, { olderThan = 1, keep = 3, maxChars = 2000 }: PruneOptions = {}): Pruned[] {
+export function pruneToolResults(session: Session, options: PruneOptions = {}): Pruned[] {
+  needObject('options', options);
+  const { olderThan = 1, keep = 3, maxChars = 2000 } = options;
+  needCount('options.olderThan', olderThan);
+  needCount('options.keep', keep);
+  needCount('options.maxChars', maxChars);
   refuseOpenCompaction(session);
   const { turn, turnOpen } = positionOf(session);
   const most = Math.max(100, maxChars);
@@ -67,14 +74,18 @@ function shorten(event: SessionEvent | undefined, newest: number, most: number):
   const { content } = event.data;
   const charsBefore = sizeOf(content);
   if (charsBefore <= most) return undefined;
-  const texts = content.map((block) => (block.type === 'text' ? block.text : `[${block.type} pruned]`));
+  const texts = blocksIn(content).map((block) => (isText(block) ? block.text : `[${block.type} pruned]`));
   const text = ends(texts.join('\n'), most);
   if (text.length >= charsBefore) return undefined;
   return { event, content: [{ type: 'text', text }], charsBefore, charsAfter: text.length };
 }
 
 function sizeOf(content: readonly ContentBlock[]): number {
-  return content.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : charsIn(block)), 0);
+  return content.reduce((sum, block) => sum + (isText(block) ? block.text.length : charsIn(block)), 0);
+}
+
+function isText(block: unknown): block is Extract<ContentBlock, { type: 'text' }> {
+  return isBlock(block) && block.type === 'text' && typeof block.text === 'string';
 }
 
 /** The beginning and the end of a text that is too long, never with half a character at the seam. */

@@ -1,5 +1,6 @@
 /** Which stretch of the surface may be cut out, and which should be. */
 
+import { blocksIn } from '../depth.js';
 import { PalimpsestError } from '../errors.js';
 import type { Message } from '../events.js';
 import { positionOf } from '../position.js';
@@ -30,7 +31,7 @@ export function balancedCuts(session: Session): boolean[] {
     bound[to + 1]! -= 1;
   };
   for (let at = 0; at < seqs.length; at++) {
-    for (const block of messages[at]?.content ?? []) {
+    for (const block of blocksIn(messages[at]?.content)) {
       if (block.type === 'tool-call') {
         const calls = open.get(block.id);
         if (calls === undefined) open.set(block.id, [at]);

@@ -10,7 +10,8 @@
 
 import type { ContentBlock, EpochHeader, MessageSource, SessionEventMap, SessionEventType, TurnEndReason, TurnTrigger, Usage } from '../events.js';
 import type { JsonValue } from '../ids.js';
-import { isObject } from './json.js';
+import { IdTable } from './id-table.js';
+import { deepText } from './json.js';
 import type { ImportRecordSource } from './vocabulary.js';
 import type { LineWriter } from './writer.js';
 
@@ -37,13 +38,14 @@ type Waiting = { readonly time: number; readonly mark: unknown } & (
 
 /** Told what a builder finds. */
 export interface BuildNotes {
-  anomaly(code: string, message: string, id?: string): void;
+  anomaly(code: string, message: string, id: string | undefined, line: number): void;
 }
 
 /** What a call has come to; `step` counts all steps of the log. */
 interface OpenCall {
   readonly seq: number;
   readonly step: number;
+  readonly line: number;
 }
 
 /** Everything that a builder knows at a turn's end, for a fork that goes on from there. */
@@ -51,15 +53,21 @@ export interface Snapshot {
   readonly seq: number;
   readonly time: number;
   readonly turn: number;
+  /** The surface's first nodes; what comes later is pushed behind them. */
   readonly surface: readonly Node[];
+  readonly surfaceLength: number;
   readonly waiting: readonly Waiting[];
   readonly header: string | undefined;
   readonly dueHeader: EpochHeader | undefined;
-  readonly answered: ReadonlySet<string>;
 }
 
 /** The event is nested too deeply to be written. */
-export class TooDeep extends Error {}
+class TooDeep extends Error {}
+
+/** Whether an error says that a value is nested too deeply: one of ours, or the engine's own. */
+export function isTooDeep(error: unknown): boolean {
+  return error instanceof TooDeep || error instanceof RangeError;
+}
 
 /** Writes one session. */
 export class LogBuilder {
@@ -69,6 +77,8 @@ export class LogBuilder {
   /** Put on the surface nodes that come to be. */
   mark: unknown = undefined;
   surface: Node[] = [];
+  /** Line of the record at hand, for what is told of it. */
+  line = 0;
   /** Whether a call is answered further down in the source. */
   awaits: (callId: string) => boolean = () => false;
   readonly #writer: LineWriter;
@@ -86,8 +96,10 @@ export class LogBuilder {
   #header: string | undefined;
   #dueHeader: EpochHeader | undefined;
   #lastTime = 0;
-  #calls = new Map<string, OpenCall[]>();
-  #answered = new Set<string>();
+  readonly #calls = new Map<string, OpenCall[]>();
+  /** Calls of the step at hand that have no result. */
+  readonly #stepCalls = new Set<string>();
+  readonly #answered = new IdTable();
 
   constructor(writer: LineWriter, notes: BuildNotes, from?: Snapshot) {
     this.#writer = writer;
@@ -96,17 +108,16 @@ export class LogBuilder {
     this.seq = from.seq;
     this.time = this.#lastTime = from.time;
     this.#turn = from.turn;
-    this.surface = [...from.surface];
+    this.surface = from.surface.slice(0, from.surfaceLength);
     this.#header = from.header;
     this.#dueHeader = from.dueHeader;
-    this.#answered = new Set(from.answered);
     this.#waiting = [...from.waiting];
   }
 
   /** The state at this turn's end, which it must be. */
   snapshot(): Snapshot {
     this.endTurn();
-    return { seq: this.seq, time: this.time, turn: this.#turn, surface: [...this.surface], waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, dueHeader: this.#dueHeader, answered: new Set(this.#answered) };
+    return { seq: this.seq, time: this.time, turn: this.#turn, surface: this.surface, surfaceLength: this.surface.length, waiting: this.#waiting.filter((item) => 'content' in item), header: this.#header, dueHeader: this.#dueHeader };
   }
 
   get turnOpen(): boolean {
@@ -141,16 +152,18 @@ export class LogBuilder {
   /** A model's message: begins a step. Its calls are logged behind it. */
   model(content: readonly ContentBlock[], usage?: Usage): void {
     this.#closing = false;
-    if (!this.#stepOpen || ![...this.#calls].some(([id, open]) => open.some(({ step }) => step === this.#steps) && this.awaits(id))) this.#startStep();
+    if (!this.#stepOpen || ![...this.#stepCalls].some((id) => this.awaits(id))) this.#startStep();
     const { turn, step } = this.#place();
     this.emit('assistant/message', { turn, step, content, ...(usage !== undefined && { usage }) }, { surfaceOp: 'append' });
     for (const block of content) {
       if (block.type !== 'tool-call') continue;
       const seq = this.emit('tool/call', { ...this.#place(), callId: block.id, name: block.name, arguments: block.arguments });
       const open = this.#calls.get(block.id);
-      if (open !== undefined || this.#answered.has(block.id)) this.#notes.anomaly('duplicate-call-id', `a second call has the id ${JSON.stringify(block.id)}`, block.id);
-      if (open === undefined) this.#calls.set(block.id, [{ seq, step: this.#steps }]);
-      else open.push({ seq, step: this.#steps });
+      if (open !== undefined || this.#answered.has(block.id)) this.#notes.anomaly('duplicate-call-id', `a second call has the id ${JSON.stringify(block.id)}`, block.id, this.line);
+      const call = { seq, step: this.#steps, line: this.line };
+      if (open === undefined) this.#calls.set(block.id, [call]);
+      else open.push(call);
+      this.#stepCalls.add(block.id);
     }
   }
 
@@ -165,15 +178,16 @@ export class LogBuilder {
     const open = this.#calls.get(callId);
     const call = open?.shift();
     if (open?.length === 0) this.#calls.delete(callId);
+    if (open?.some(({ step }) => step === this.#steps) !== true) this.#stepCalls.delete(callId);
     if (!this.#stepOpen) this.#startStep();
     this.emit('tool/result', { ...this.#place(), callId, content, isError, ...more }, { surfaceOp: 'append', ...(call !== undefined && { sourceEventSeqs: [call.seq] }) });
     if (call === undefined) {
       const known = this.#answered.has(callId);
-      this.#notes.anomaly(known ? 'duplicate-result' : 'orphan-result', `a result answers ${known ? 'a call that has one already' : 'no call that is known'}: ${JSON.stringify(callId)}`, callId);
+      this.#notes.anomaly(known ? 'duplicate-result' : 'orphan-result', `a result answers ${known ? 'a call that has one already' : 'no call that is known'}: ${JSON.stringify(callId)}`, callId, this.line);
       return;
     }
-    this.#answered.add(callId);
-    if (call.step !== this.#steps) this.#notes.anomaly('late-result', `the result of ${JSON.stringify(callId)} comes after the model has gone on`, callId);
+    this.#answered.set(callId, 0);
+    if (call.step !== this.#steps) this.#notes.anomaly('late-result', `the result of ${JSON.stringify(callId)} comes after the model has gone on`, callId, this.line);
   }
 
   /** The header of the model calls that follow; nothing where it is the one in force. */
@@ -235,7 +249,8 @@ export class LogBuilder {
     const shadowed = this.surface.slice(from, to).map(({ seq }) => seq);
     const sources = [...new Set([...shadowed, ...also])];
     const seq = this.emit(type, data, { surfaceOp: { op: 'replace', start: shadowed[0]!, end: shadowed[shadowed.length - 1]! }, sourceEventSeqs: sources });
-    this.surface.splice(from, to - from, { seq, mark });
+    // A snapshot may hold the array.
+    this.surface = [...this.surface.slice(0, from), { seq, mark }, ...this.surface.slice(to)];
     return seq;
   }
 
@@ -296,9 +311,8 @@ export class LogBuilder {
   /** The source has ended. A step whose calls wait for their results stays open, as does its turn. */
   finish(): void {
     if (this.#waiting.length > 0 || this.#dueHeader !== undefined) this.ensureTurn();
-    const waits = this.#stepOpen && [...this.#calls.values()].some((open) => open.some(({ step }) => step === this.#steps));
-    if (!waits) this.endTurn();
-    for (const id of this.#calls.keys()) this.#notes.anomaly('unanswered-call', `the call ${JSON.stringify(id)} has no result`, id);
+    if (!this.#stepOpen || this.#stepCalls.size === 0) this.endTurn();
+    for (const [id, open] of this.#calls) for (const { line } of open) this.#notes.anomaly('unanswered-call', `the call ${JSON.stringify(id)} has no result`, id, line);
   }
 
   // ---------------------------------------------------------------------------------------------------------- records
@@ -326,8 +340,8 @@ export class LogBuilder {
     try {
       this.emit('import/record', item.record);
     } catch (error) {
-      if (!(error instanceof TooDeep)) throw error;
-      this.#notes.anomaly('too-deep', `line ${item.record.source.line} is nested too deeply; it is kept as text`);
+      if (!isTooDeep(error)) throw error;
+      this.#notes.anomaly('too-deep', `line ${item.record.source.line} is nested too deeply; it is kept as text`, undefined, item.record.source.line);
       this.emit('import/record', { ...item.record, raw: deepText(item.record.raw) });
     }
   }
@@ -356,6 +370,7 @@ export class LogBuilder {
     this.endStep();
     this.#step++;
     this.#steps++;
+    this.#stepCalls.clear();
     this.#stepOpen = true;
     this.emit('step/start', this.#place());
   }
@@ -387,24 +402,4 @@ function orderedFields(fields: Fields): object {
   if (fields === undefined) return {};
   const { sourceEventSeqs, surfaceOp } = fields;
   return sourceEventSeqs === undefined ? { surfaceOp } : { sourceEventSeqs, surfaceOp };
-}
-
-/** JSON text of a value that `JSON.stringify` cannot walk. */
-function deepText(value: JsonValue): string {
-  const out: string[] = [];
-  const stack: (string | { value: JsonValue })[] = [{ value }];
-  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
-    if (typeof item === 'string') {
-      out.push(item);
-    } else if (Array.isArray(item.value)) {
-      const parts = (item.value as readonly JsonValue[]).flatMap((child, at) => (at === 0 ? [{ value: child }] : [',', { value: child }]));
-      stack.push(']', ...parts.reverse(), '[');
-    } else if (isObject(item.value)) {
-      const parts = Object.entries(item.value).flatMap(([key, child], at) => [`${at === 0 ? '' : ','}${JSON.stringify(key)}:`, { value: child }]);
-      stack.push('}', ...parts.reverse(), '{');
-    } else {
-      out.push(JSON.stringify(item.value));
-    }
-  }
-  return out.join('');
 }

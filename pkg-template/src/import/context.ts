@@ -1,18 +1,28 @@
 /** What the parts of one import share. */
 
 import { Report } from './report.js';
-import type { ImportOptions, ImportSink } from './types.js';
+import type { ImportOptions, ImportSink, ImportSource } from './types.js';
 import { memorySink } from './memory-sink.js';
 
 /** Records between two looks at the clock, and how long one may keep everybody else waiting, in milliseconds. */
 const LOOK_EVERY = 64;
 const HOLD_MOST = 30;
 
+/** Characters of a session's id. */
+const LONGEST_ID = 120;
+
+/** Forks of one import. */
+const MOST_FORKS = 1000;
+
 /** One import. */
 export class Context {
   readonly report = new Report();
   readonly sink: ImportSink;
   readonly #options: ImportOptions;
+  readonly #ids = new Map<string, number>();
+  /** Whether nobody has given a sink. */
+  readonly inMemory: boolean;
+  #forks = 0;
   #done = 0;
   #told = 0;
   #total: number;
@@ -21,8 +31,28 @@ export class Context {
 
   constructor(options: ImportOptions, total: number) {
     this.#options = options;
+    this.inMemory = options.sink === undefined;
     this.sink = options.sink ?? memorySink();
     this.#total = total;
+  }
+
+  /**
+   * Whether one more fork is made. A file in which nothing hangs together has a leaf on every line; most of those stay
+   * records.
+   */
+  anotherFork(): boolean {
+    if (this.#options.forks === false) return false;
+    if (++this.#forks > MOST_FORKS) this.report.anomaly('too-many-forks', `the file has more than ${MOST_FORKS} other leaves; the records of the rest are kept in the main session`);
+    return this.#forks <= MOST_FORKS;
+  }
+
+  /** An id that no session of this import has. */
+  freshId(name: string): string {
+    // It may become a file's name.
+    const wanted = name.slice(0, LONGEST_ID);
+    const twins = this.#ids.get(wanted) ?? 0;
+    this.#ids.set(wanted, twins + 1);
+    return twins === 0 ? wanted : this.freshId(`${wanted.slice(0, LONGEST_ID - 10)}.${twins + 1}`);
   }
 
   /** More work has been found. */
@@ -52,4 +82,10 @@ export class Context {
     await new Promise<void>((resolve) => setTimeout(resolve));
     this.#since = performance.now();
   }
+}
+
+/** What a session is called whose source names none: the file, without its folder and its ending. */
+export function nameOf(source: ImportSource): string {
+  const name = source.name.replace(/^.*[\\/]/s, '').replace(/\.jsonl(\.zstd?)?$/, '');
+  return name === '' ? 'imported' : name;
 }

@@ -97,3 +97,23 @@ export function withoutTexts<T extends JsonValue>(value: T, content: unknown, na
   };
   return replace(value, 0) as T;
 }
+
+/** JSON text of a value that `JSON.stringify` cannot walk. */
+export function deepText(value: JsonValue): string {
+  const out: string[] = [];
+  const stack: (string | { value: JsonValue })[] = [{ value }];
+  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
+    if (typeof item === 'string') {
+      out.push(item);
+    } else if (Array.isArray(item.value)) {
+      const parts = (item.value as readonly JsonValue[]).flatMap((child, at) => (at === 0 ? [{ value: child }] : [',', { value: child }]));
+      stack.push(']', ...parts.reverse(), '[');
+    } else if (isObject(item.value)) {
+      const parts = Object.entries(item.value).flatMap(([key, child], at) => [`${at === 0 ? '' : ','}${JSON.stringify(key)}:`, { value: child }]);
+      stack.push('}', ...parts.reverse(), '{');
+    } else {
+      out.push(JSON.stringify(item.value));
+    }
+  }
+  return out.join('');
+}

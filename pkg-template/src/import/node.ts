@@ -42,7 +42,8 @@ export interface FileSink extends ImportSink {
 }
 
 /**
- * A sink that writes each session to `<id>.jsonl` in a folder, as it is made. A file that is there already is refused.
+ * A sink that writes each session to `<id>.jsonl` in a folder, as it is made. A file that is there already is refused;
+ * what an import that fails has written stays, and may end in the middle of a turn.
  * @param folder an existing folder
  */
 export function fileSink(folder: string): FileSink {
@@ -57,6 +58,7 @@ export function fileSink(folder: string): FileSink {
       if (seed !== undefined) await copyEvents(files.get(seed.session)!, seed.length, file);
       return {
         append: async (lines) => file.writeFile(lines),
+        abort: () => file.close(),
         finish: async (): Promise<Session | undefined> => {
           await file.sync();
           await file.close();

@@ -2,7 +2,6 @@
 
 import type { SessionReader } from '../reader.js';
 import { readHeaderLine } from '../reader.js';
-import { headerToRecord } from '../header.js';
 import { PalimpsestError } from '../errors.js';
 import type { Context } from './context.js';
 import { decode, isObject, parse, stringOf } from './json.js';
@@ -43,7 +42,7 @@ export async function importOwn(source: ImportSource, context: Context, reader: 
   splitter.finish();
   const { session } = check.finish();
   if (header === undefined) throw new PalimpsestError('INVALID_HEADER', `${source.name}: the log has no header`, { path: source.name });
-  headerToRecord(session.id, session.header);
+  if (context.inMemory) return [{ id: session.id, role: 'main', header: session.header, events: session.seq, session }];
   const appender = await context.sink.begin(session.header, { role: 'main' });
   for (let from = 0; from < session.seq; from += 4096) {
     const to = Math.min(from + 4096, session.seq);

@@ -16,7 +16,7 @@ import type { SessionRole } from './types.js';
 export interface Path {
   readonly role: SessionRole;
   /** Index of the path that it starts from; {@link NONE} for the main one. */
-  readonly parent: number;
+  parent: number;
   /** How many records of the parent's list its seed covers; 0 for none. The parent's turn ends there. */
   at: number;
   /** Records, in the order in which they are read. */

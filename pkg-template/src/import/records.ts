@@ -28,7 +28,8 @@ export interface SourceRecord {
   readonly value: Raw;
   /** What the line holds, parsed where it is JSON. */
   readonly raw: JsonValue;
-  readonly text: string;
+  /** Bytes of the line. */
+  readonly size: number;
   readonly broken: boolean;
 }
 
@@ -161,7 +162,7 @@ export class RecordTable {
       const line = this.#line[index]!;
       const value = parse(line === 1 ? text.replace(/^\ufeff/, '') : text);
       const broken = this.isBroken(index);
-      return { index, kind: this.kind(index), line, value: !broken && isObject(value) ? value : {}, raw: value ?? text, text, broken };
+      return { index, kind: this.kind(index), line, value: !broken && isObject(value) ? value : {}, raw: value ?? text, size: this.#size[index]!, broken };
     };
   }
 

@@ -41,6 +41,8 @@ export interface ImportAppender {
    * @param count how many events they are
    */
   append(lines: Uint8Array, count: number): void | Promise<void>;
+  /** The import has failed or was aborted before the session was complete; nothing follows. */
+  abort?(): void | Promise<void>;
   /** The session is complete. What is returned becomes {@link ImportedSession.session}. */
   finish(): Session | undefined | Promise<Session | undefined>;
 }
@@ -64,6 +66,11 @@ export interface ImportOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Where the sessions go; into memory when absent. */
   readonly sink?: ImportSink | undefined;
+  /**
+   * Whether other leaves, and turns that were rolled back, become forks; they do when absent. A stored fork holds its seed
+   * again, which adds up in a large file. Without forks, their records are kept in the main session.
+   */
+  readonly forks?: boolean | undefined;
   /** The files of sub-agents that lie beside the log; asked once. */
   related?(): AsyncIterable<ImportSource> | Iterable<ImportSource>;
 }

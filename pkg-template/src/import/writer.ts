@@ -42,6 +42,11 @@ export class LineWriter {
     await this.#appender.append(bytes, count);
   }
 
+  /** The import has failed before the session was complete. */
+  async abort(): Promise<void> {
+    await this.#appender.abort?.();
+  }
+
   async finish(): Promise<Session | undefined> {
     await this.flush();
     return this.#appender.finish();

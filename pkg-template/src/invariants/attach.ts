@@ -1,5 +1,6 @@
 /** The rules over live sessions: each event is checked before it enters its log. */
 
+import { isObject, need, needFunction, needObject } from '../arguments.js';
 import { CoreChecker } from '../core.js';
 import { reportFailure } from '../feed.js';
 import type { SessionOwner } from '../scope.js';
@@ -25,9 +26,16 @@ export interface InvariantOptions extends CheckOptions {
  * are kept a second time.
  * @param owner a store, for all its sessions, or a scope, for its own
  * @returns ends the checking
- * @throws InvariantError in mode `throw`, where a live session breaks a rule already; nothing is attached then
+ * @throws InvariantError in mode `throw`, where a live session breaks a rule already; nothing is attached then.
+ *   PalimpsestError `INVALID_ARGUMENT`
  */
 export function attachInvariants(owner: SessionOwner, options: InvariantOptions = {}): () => void {
+  need(isObject(owner) && typeof owner.on === 'function' && typeof owner.list === 'function', 'owner', owner, 'a SessionStore or one of its scopes');
+  needObject('options', options);
+  const { mode, onFinding } = options;
+  need([undefined, 'throw', 'report'].includes(mode), 'options.mode', mode, '"throw" or "report"');
+  if (onFinding !== undefined) needFunction('options.onFinding', onFinding);
+  limitsOf(options);
   const watches = new Map<Session, Watch>();
   const unwatch = (session: Session): void => {
     watches.get(session)?.end();

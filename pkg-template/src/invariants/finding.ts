@@ -1,5 +1,6 @@
 /** What the checks find, and the rules by name. The rules themselves are in the core (`src/invariants`). */
 
+import { need, needAmount, needObject } from '../arguments.js';
 import type { CoreChecker } from '../core.js';
 import { type ErrorCode, PalimpsestError } from '../errors.js';
 import { named } from '../wording.js';
@@ -107,7 +108,12 @@ export interface CheckOptions {
 }
 
 /** The options as the core takes them. */
-export function limitsOf({ maxBlobBytes = 5 * 1024 * 1024, now = Date.now(), maxAheadMs = 86_400_000 }: CheckOptions): [maxBlob: number, latest: number] {
+export function limitsOf(options: CheckOptions): [maxBlob: number, latest: number] {
+  needObject('options', options);
+  const { maxBlobBytes = 5 * 1024 * 1024, now = Date.now(), maxAheadMs = 86_400_000 } = options;
+  needAmount('options.maxBlobBytes', maxBlobBytes);
+  need(Number.isFinite(now), 'options.now', now, 'milliseconds since 1970');
+  needAmount('options.maxAheadMs', maxAheadMs);
   return [maxBlobBytes, now + maxAheadMs];
 }
 

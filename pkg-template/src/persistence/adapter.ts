@@ -57,6 +57,15 @@ export interface ImportedLog {
   readonly tornBytes: number;
 }
 
+/** How to close. */
+export interface CloseOptions {
+  /**
+   * Gives up, after one more try, what cannot be saved: it stays in memory only. For what `state` says is failing for
+   * good, such as an id that is too long for the file system.
+   */
+  readonly abandon?: boolean | undefined;
+}
+
 /** A storage at work on a store. */
 export interface PersistenceAdapter {
   /**
@@ -110,9 +119,10 @@ export interface PersistenceAdapter {
   flush(id?: SessionId): Promise<void>;
   /**
    * Saves everything and lets go of the store and the storage. When something cannot be saved it rejects and the adapter
-   * stays attached, so that it can be tried again. Calls at the same time share one promise.
+   * stays attached, so that it can be tried again, or be closed with `abandon` when it never will. Calls at the same
+   * time share one promise.
    */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
   /** As `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

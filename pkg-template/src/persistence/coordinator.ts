@@ -6,6 +6,7 @@
  * its id is another's, and is neither adopted nor overwritten.
  */
 
+import { isObject, need, needAmount, needObject } from '../arguments.js';
 import { FlushError, PalimpsestError } from '../errors.js';
 import type { SessionEvent, SessionHeader, SessionId } from '../events.js';
 import type { Unsubscribe } from '../feed.js';
@@ -14,6 +15,7 @@ import { type Session, appendEvents, deliver } from '../session.js';
 import { messageOf, named } from '../wording.js';
 import type {
   AttachOptions,
+  CloseOptions,
   FollowOptions,
   ImportedLog,
   LoadOptions,
@@ -31,14 +33,23 @@ import { type SessionListing, type StoredSession, listStored, matches, readStore
 import { type Timers, hostTimers } from './timers.js';
 import { type SaveState, SessionWriter, type WriterContext } from './writer.js';
 
+/** What every backend has. */
+const METHODS = ['loadStored', 'appendBatch', 'commitRepair', 'list'] as const satisfies readonly (keyof StorageBackend)[];
+
 /**
  * Attaches a storage to a store, or to one of its scopes: `const adapter = attach(store, jsonl({ root }))`. Sessions that
  * are live already are saved as well.
  *
  * Detach a session before it is freed: what it inherited is read from it when it is first written. A session that comes
  * and goes in one step without an event of its own leaves nothing.
+ * @throws PalimpsestError `INVALID_ARGUMENT`, `CLOSED`
  */
 export function attach(owner: SessionOwner, backend: StorageBackend, options: AttachOptions = {}): PersistenceAdapter {
+  need(isObject(owner) && typeof owner.on === 'function' && typeof owner.list === 'function', 'owner', owner, 'a SessionStore or one of its scopes');
+  const holds = isObject(backend) && METHODS.every((method) => typeof backend[method] === 'function');
+  need(holds, 'backend', backend, `a storage with the methods ${METHODS.join(', ')}`);
+  needObject('options', options);
+  if (options.flushWindow !== undefined) needAmount('options.flushWindow', options.flushWindow);
   return new Adapter(owner, backend, options);
 }
 
@@ -349,18 +360,22 @@ class Adapter implements PersistenceAdapter, WriterContext {
     return [...this.#writers].some((writer) => writer.pending);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close().catch((error: unknown) => {
+  close(options?: CloseOptions): Promise<void> {
+    this.#closing ??= this.#close(options).catch((error: unknown) => {
       this.#closing = undefined;
       throw error;
     });
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close({ abandon = false }: CloseOptions = {}): Promise<void> {
     await Promise.allSettled(this.#loading.values());
-    do await this.#drain();
-    while (this.#isBehind());
+    try {
+      do await this.#drain();
+      while (this.#isBehind());
+    } catch (error) {
+      if (!abandon) throw error;
+    }
     for (const unsubscribe of this.#subscriptions) unsubscribe();
     this.#closed = true;
     for (const writer of this.#writers) this.#release(writer);

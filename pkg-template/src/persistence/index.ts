@@ -1,12 +1,14 @@
 /**
  * Persistence: `attach(store, backend)` saves a store's sessions.
  *
- * A backend is one of `memory()`, `jsonl()` of `palimpsest/jsonl`, or your own {@link StorageBackend}.
+ * A backend is one of `memory()`, `jsonl()` of `palimpsest/jsonl`, `sqlite()` of `palimpsest/sqlite`, `indexeddb()` of
+ * `palimpsest/indexeddb`, or your own {@link StorageBackend}.
  */
 
 export { attach } from './coordinator.js';
 export type {
   AttachOptions,
+  CloseOptions,
   FollowOptions,
   ImportedLog,
   LoadOptions,

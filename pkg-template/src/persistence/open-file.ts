@@ -1,5 +1,6 @@
 /** Opening one file by its path, for Node. */
 
+import '../entry/start-node.js';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { PalimpsestError } from '../errors.js';
 import { openSource, type OpenLogOptions } from '../open.js';

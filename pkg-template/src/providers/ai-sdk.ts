@@ -28,9 +28,11 @@ type ToolOutput = Extract<ToolModelMessage['content'][number], { type: 'tool-res
  *
  * Every call has its result in the tool message that follows; ids are unique. Errors of several parts lose their flag.
  * Signatures of reasoning are not passed on: what the SDK's providers keep there is their own. All changes are reported.
+ * @throws PalimpsestError `INVALID_ARGUMENT` where it is no request
  */
 export function modelMessages(request: ModelRequest): Converted<ModelPrompt> {
-  const any = { max: Infinity, refused: /(?!)/g };
+  // Half a surrogate pair is the one thing that no body may hold.
+  const any = { max: Infinity, refused: /\p{Surrogate}/gu };
   const { items, system, report, converted } = exchange({ ...request, tools: [] }, {
     refusedText: 'empty',
     callId: any,

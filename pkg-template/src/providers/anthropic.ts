@@ -52,8 +52,8 @@ export function messagesRequest(request: ModelRequest, options: RequestOptions<M
     maxImage: 5 * 1024 * 1024,
   });
   const { items, tools, report } = taken;
-  const { model, maxTokens = DEFAULT_MAX_TOKENS, temperature, topP, stop } = settings(request.config, options as RequestOptions<never>, report);
-  if (options.maxTokens === undefined && request.config?.maxTokens === undefined && options.body?.max_tokens === undefined) {
+  const { model, maxTokens, temperature, topP, stop } = settings(request.config, options as RequestOptions<never>, report);
+  if (maxTokens === undefined && options.body?.max_tokens === undefined) {
     report.add('default-max-tokens', 'config.maxTokens', `the limit of output tokens is ${DEFAULT_MAX_TOKENS}, since none is named`);
   }
   const turns: Turn[] = [];
@@ -62,7 +62,7 @@ export function messagesRequest(request: ModelRequest, options: RequestOptions<M
   const system = systemOf(taken);
   return taken.converted({
     model,
-    max_tokens: maxTokens,
+    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
     messages: turns,
     ...present({ system, temperature, top_p: topP, stop_sequences: stop }),
     ...(tools.length > 0 && { tools: tools.map((tool, at) => toolOf(tool, `tools[${at}]`, report)) }),

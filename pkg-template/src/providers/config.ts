@@ -1,8 +1,11 @@
 /** The config of a request header in the words that programs commonly use, and what converters share about it. */
 
+import { needObject, needPositive } from '../arguments.js';
+import { isRecord } from '../depth.js';
 import { PalimpsestError } from '../errors.js';
 import type { JsonObject } from '../ids.js';
 import type { Report } from './notice.js';
+import { wellFormed } from './text.js';
 
 /** How to convert a request. */
 export interface RequestOptions<Body> {
@@ -25,16 +28,21 @@ export interface Settings {
 
 /**
  * @internal Reads a config.
- * @throws PalimpsestError `INVALID_PAYLOAD` when there is no model
+ * @throws PalimpsestError `INVALID_PAYLOAD` when there is no model, `INVALID_ARGUMENT`
  */
-export function settings(config: JsonObject = {}, options: RequestOptions<never>, report: Report): Settings {
-  const { model, maxTokens, temperature, topP, stop, ...rest } = config;
+export function settings(given: unknown, options: RequestOptions<never>, report: Report): Settings {
+  needObject('options', options);
+  if (options.maxTokens !== undefined) needPositive('options.maxTokens', options.maxTokens);
+  if (given !== undefined && !isRecord(given)) report.add('unknown-config', 'config', 'a config that is no object was left out');
+  const { model, maxTokens, temperature, topP, stop, ...rest } = (isRecord(given) ? given : {}) as JsonObject;
   for (const key of Object.keys(rest)) report.add('unknown-config', `config.${key}`, `the setting ${JSON.stringify(key)} was left out`);
   const number = (value: unknown, key: string): number | undefined => {
     if (typeof value === 'number' || value === undefined) return value;
     report.add('unknown-config', `config.${key}`, `the setting ${JSON.stringify(key)} is not a number and was left out`);
     return undefined;
   };
+  const limit = number(maxTokens, 'maxTokens');
+  if (limit !== undefined && !(limit > 0)) report.add('unknown-config', 'config.maxTokens', 'the setting "maxTokens" is not above 0 and was left out');
   const stops = typeof stop === 'string' ? [stop] : Array.isArray(stop) ? (stop as unknown[]).filter((text) => typeof text === 'string') : undefined;
   if (stop !== undefined && stops === undefined) report.add('unknown-config', 'config.stop', 'the setting "stop" is not a text and was left out');
   const chosen = options.model ?? model;
@@ -42,11 +50,11 @@ export function settings(config: JsonObject = {}, options: RequestOptions<never>
     throw new PalimpsestError('INVALID_PAYLOAD', 'the request names no model: set config.model in its header, or give options.model', { path: 'config.model' });
   }
   return {
-    model: chosen,
-    maxTokens: options.maxTokens ?? number(maxTokens, 'maxTokens'),
+    model: wellFormed(chosen, report, 'config.model'),
+    maxTokens: options.maxTokens ?? (limit !== undefined && limit > 0 ? limit : undefined),
     temperature: number(temperature, 'temperature'),
     topP: number(topP, 'topP'),
-    stop: stops?.length ? stops : undefined,
+    stop: stops?.length ? stops.map((text) => wellFormed(text, report, 'config.stop')) : undefined,
   };
 }
 

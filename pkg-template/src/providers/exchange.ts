@@ -5,10 +5,13 @@
  * cannot hold has been replaced or left out, with a notice. The converters only write down what is here.
  */
 
-import type { ContentBlock, EpochHeader, Message, ToolSchema } from '../events.js';
+import { need, needObject } from '../arguments.js';
+import { isBlock, isDeep, isRecord, quoted, textOf } from '../depth.js';
+import type { ContentBlock, Message, ToolSchema } from '../events.js';
+import type { JsonObject } from '../ids.js';
 import type { Converted } from './notice.js';
 import { Report } from './notice.js';
-import { type NameRule, Names, wellFormed, wellFormedJson } from './text.js';
+import { type NameRule, Names, isBroken, wellFormed, wellFormedJson } from './text.js';
 import type { ModelRequest } from '../view.js';
 
 /** A piece of content that may stand in a user's message or in a result. */
@@ -86,7 +89,7 @@ interface Answered {
   answer?: { readonly block: ContentBlock & { type: 'tool-result' }; readonly path: string; readonly order: number };
 }
 
-/** Takes a request apart by the rules of a provider. */
+/** Takes a request apart by the rules of a provider. @throws PalimpsestError `INVALID_ARGUMENT` where it is no request */
 export function exchange(request: ModelRequest, rules: Rules): Exchange {
   return new Taking(rules).take(request);
 }
@@ -108,15 +111,22 @@ class Taking {
     this.#names = new Names(rules.toolName);
   }
 
-  take({ messages, system, tools = [] }: ModelRequest): Exchange {
+  take(request: ModelRequest): Exchange {
+    needObject('request', request);
+    const { messages, system, tools } = request;
+    need(Array.isArray(messages), 'request.messages', messages, 'an array of messages');
     this.#pair(messages);
     const items: Item[] = [];
-    messages.forEach((message, at) => this.#message(message, `messages[${at}]`, items));
+    messages.forEach((message: unknown, at) => {
+      const path = `messages[${at}]`;
+      if (isMessage(message)) this.#message(message, path, items);
+      else this.#malformed(path, 'message');
+    });
     const { report } = this;
     const toolSchemas = this.#tools(tools);
     return {
       items,
-      system: system === undefined ? undefined : this.#text(system, 'system'),
+      system: this.#system(system),
       tools: toolSchemas,
       report,
       converted: (body) => ({ body, report: report.notices, aliases: { tools: this.#names.aliases, calls: this.#ids.aliases } }),
@@ -126,18 +136,22 @@ class Taking {
   /** Gives each result to the latest call of its id that has none; within one message to the first. */
   #pair(messages: readonly Message[]): void {
     const open = new Map<string, Answered[]>();
-    messages.forEach(({ role, content }, message) => {
-      content.forEach((block, at) => {
+    messages.forEach((said: unknown, message) => {
+      if (!isMessage(said)) return;
+      const { role, content } = said;
+      content.forEach((block: unknown, at) => {
+        if (!isBlock(block)) return;
         const path = `messages[${message}].content[${at}]`;
         if (block.type === 'tool-call' && role === 'assistant') {
           const call: Answered = { message };
           this.#calls.set(path, call);
-          this.#known.add(block.id);
-          const others = open.get(block.id);
+          const id = textOf(block.id);
+          this.#known.add(id);
+          const others = open.get(id);
           if (others) others.push(call);
-          else open.set(block.id, [call]);
+          else open.set(id, [call]);
         } else if (block.type === 'tool-result') {
-          const waiting = open.get(block.toolCallId) ?? [];
+          const waiting = open.get(textOf(block.toolCallId)) ?? [];
           const latest = waiting.at(-1)?.message;
           const index = waiting.findIndex((call) => call.message === latest);
           if (index < 0) return;
@@ -154,9 +168,10 @@ class Taking {
     const parts: Part[] = [];
     content.forEach((block, at) => {
       const here = `${path}.content[${at}]`;
-      if (block.type !== 'tool-result') this.#part(block, here, parts, role !== 'system');
+      if (!isBlock(block)) this.#malformed(here, 'block');
+      else if (block.type !== 'tool-result') this.#part(block, here, parts, role !== 'system');
       else if (!this.#answers.has(here)) this.#orphan(block, here, parts);
-      else if (parts.length > 0 || items.at(-1)?.path !== this.#answers.get(here)) this.report.add('result-moved', here, `the result of ${JSON.stringify(block.toolCallId)} was moved up to its call`);
+      else if (parts.length > 0 || items.at(-1)?.path !== this.#answers.get(here)) this.report.add('result-moved', here, `the result of ${quoted(block.toolCallId)} was moved up to its call`);
     });
     if (role === 'system') {
       const text = parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n\n');
@@ -164,7 +179,7 @@ class Taking {
     } else if (parts.length > 0) {
       items.push({ role: 'user', parts, path });
     }
-    if (parts.length === 0 && !content.some(({ type }) => type === 'tool-result')) this.report.add('empty-message', path, 'a message without content was left out');
+    if (parts.length === 0 && !content.some((block: unknown) => isBlock(block) && block.type === 'tool-result')) this.report.add('empty-message', path, 'a message without content was left out');
   }
 
   #assistant(content: readonly ContentBlock[], path: string, items: Item[]): void {
@@ -174,7 +189,9 @@ class Taking {
     const strays: Part[] = [];
     content.forEach((block, at) => {
       const here = `${path}.content[${at}]`;
-      if (block.type === 'reasoning') {
+      if (!isBlock(block)) {
+        this.#malformed(here, 'block');
+      } else if (block.type === 'reasoning') {
         parts.push({ type: 'reasoning', text: wellFormed(textOf(block.text), this.report, here), block, path: here });
       } else if (block.type === 'tool-call') {
         const call = this.#call(block, here);
@@ -195,7 +212,7 @@ class Taking {
 
   #call({ id, name, arguments: text }: ContentBlock & { type: 'tool-call' }, path: string): Call {
     const call: Call = { type: 'call', id: this.#ids.fresh(textOf(id)), name: this.#name(textOf(name), path), arguments: text, path };
-    if (call.id !== id) this.report.add('call-id-changed', path, `the call id ${JSON.stringify(id)} is sent as ${JSON.stringify(call.id)}`);
+    if (call.id !== id) this.report.add('call-id-changed', path, `the call id ${quoted(id)} is sent as ${JSON.stringify(call.id)}`);
     return call;
   }
 
@@ -219,14 +236,22 @@ class Taking {
   }
 
   #orphan(block: ContentBlock & { type: 'tool-result' }, path: string, parts: Part[]): void {
-    const id = JSON.stringify(block.toolCallId);
-    const second = this.#known.has(block.toolCallId);
+    const id = quoted(block.toolCallId);
+    const second = this.#known.has(textOf(block.toolCallId));
     this.report.add(second ? 'duplicate-result' : 'orphan-result', path, `a result of the call ${id}, ${second ? 'which has another one' : 'which is not in the history'}, stands as text`);
     parts.push({ type: 'text', text: wellFormed(`[Result of tool call ${id}, ${second ? 'in addition to the one above' : 'whose call is not in this history'}:]`, this.report, path) });
     contentOf(block).forEach((inner, at) => this.#part(inner, `${path}.content[${at}]`, parts, true));
   }
 
-  #part(block: ContentBlock, path: string, parts: Part[], images: boolean): void {
+  #malformed(path: string, what: string): void {
+    this.report.add('malformed', path, `what stands here is no ${what} and was left out`);
+  }
+
+  #part(block: unknown, path: string, parts: Part[], images: boolean): void {
+    if (!isBlock(block)) {
+      this.#malformed(path, 'block');
+      return;
+    }
     const { type, text, data, mimeType } = block as { type: string; text?: unknown; data?: unknown; mimeType?: unknown };
     if (type === 'text' && typeof text === 'string') {
       if (this.#refuses(text)) this.report.add('empty-text', path, 'a text without a visible character was left out');
@@ -251,6 +276,7 @@ class Taking {
   #whyNot(mimeType: string, data: string, allowed: boolean): string | undefined {
     const { imageTypes, maxImage } = this.#rules;
     if (!allowed) return 'the provider takes none here';
+    if (!/^[\w.+-]+\/[\w.+-]+$/.test(mimeType) || isBroken(data)) return 'its type or its data is no such thing';
     if (imageTypes?.includes(mimeType) === false) return 'the provider does not take this type';
     return data.length > maxImage ? `it has ${data.length} characters, and the provider takes ${maxImage}` : undefined;
   }
@@ -261,30 +287,54 @@ class Taking {
     return undefined;
   }
 
-  #tools(tools: NonNullable<EpochHeader['tools']>): ToolSchema[] {
+  #system(system: unknown): string | undefined {
+    if (typeof system === 'string') return this.#text(system, 'system');
+    if (system !== undefined) this.#malformed('system', 'system prompt');
+    return undefined;
+  }
+
+  #schema(parameters: unknown, path: string): JsonObject {
+    if (!isRecord(parameters)) this.report.add('schema-changed', path, 'a schema that is no object became an empty one');
+    else if (isDeep(parameters)) this.report.add('too-deep', path, 'a schema that is nested too deep became an empty one');
+    else return wellFormedJson(parameters as JsonObject, this.report, path);
+    return {};
+  }
+
+  #tools(tools: unknown): ToolSchema[] {
+    if (tools !== undefined && !Array.isArray(tools)) this.#malformed('tools', 'list of tools');
+    if (!Array.isArray(tools)) return [];
     const names = new Set<string>();
-    return tools.flatMap((tool, at) => {
+    return (tools as unknown[]).flatMap((tool, at) => {
       const path = `tools[${at}]`;
+      if (!isTool(tool)) {
+        this.#malformed(path, 'tool');
+        return [];
+      }
       if (names.has(tool.name)) {
         this.report.add('duplicate-tool', path, `a second tool ${JSON.stringify(tool.name)} was left out`);
         return [];
       }
       names.add(tool.name);
-      const { description } = tool;
-      const parameters = wellFormedJson(tool.parameters, this.report, path);
+      const description: unknown = tool.description;
+      if (description !== undefined && typeof description !== 'string') this.#malformed(`${path}.description`, 'text');
+      const parameters = this.#schema(tool.parameters, path);
       const name = this.#name(tool.name, path);
-      return [{ name, ...(description !== undefined && { description: wellFormed(description, this.report, path) }), parameters }];
+      return [{ name, ...(typeof description === 'string' && { description: wellFormed(description, this.report, path) }), parameters }];
     });
   }
 }
 
 // A log of another origin may lack what the types promise.
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+function isMessage(value: unknown): value is Message {
+  return isRecord(value) && Array.isArray(value.content);
 }
 
-function contentOf(block: ContentBlock & { type: 'tool-result' }): readonly ContentBlock[] {
+function isTool(value: unknown): value is ToolSchema {
+  return isRecord(value) && typeof value.name === 'string';
+}
+
+function contentOf(block: ContentBlock & { type: 'tool-result' }): readonly unknown[] {
   const content: unknown = block.content;
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return Array.isArray(content) ? (content as readonly ContentBlock[]) : [];
+  return Array.isArray(content) ? (content as readonly unknown[]) : [];
 }

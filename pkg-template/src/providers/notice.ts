@@ -20,13 +20,17 @@ export type NoticeCode =
   | 'call-id-changed'
   /** A tool's name is not one that the provider takes; another stands for it. */
   | 'tool-name-changed'
+  /** What is no message, block, tool or system prompt, though it stands where one should, was left out. */
+  | 'malformed'
+  /** A value that is nested deeper than 500 levels was left out: few programs can write or read it. */
+  | 'too-deep'
   /** Two tools have one name; the first counts. */
   | 'duplicate-tool'
-  /** A tool's schema got the `type` that the provider asks for. */
+  /** A tool's schema got the `type` that the provider asks for, or gave way to an empty one because it was no object. */
   | 'schema-changed'
   /** Arguments that are missing, blank or `null` became an empty object. */
   | 'arguments-missing'
-  /** Arguments that are not JSON, or not an object, stand under the key `raw`. */
+  /** Arguments that are not JSON, not an object, or nested too deep, stand under the key `raw`. */
   | 'arguments-wrapped'
   /** Numbers in arguments that would be rounded stand as text. */
   | 'number-as-text'
@@ -50,9 +54,9 @@ export type NoticeCode =
   | 'reasoning-dropped'
   /** An image was left out; a text says so in its place. */
   | 'image-dropped'
-  /** A block of a type that the converter does not know, or in a place where it cannot stand, was left out. */
+  /** A block of a type that the converter does not know, in a place where it cannot stand, or without what its type needs, was left out. */
   | 'unknown-block'
-  /** A field of the header's config that the converter does not know was left out. */
+  /** A field of the header's config that the converter does not know, or cannot use, was left out. */
   | 'unknown-config'
   /** The limit of output tokens is the converter's own: neither config nor options name one. */
   | 'default-max-tokens'

@@ -73,8 +73,10 @@ function assistant({ parts, path, changed }: Item & { role: 'assistant' }, input
       input.push({ type: 'function_call', call_id: part.id, name: part.name, arguments: argumentsText(part.arguments, report, part.path) });
     } else {
       const signed = returnable(part, 'openai', model, changed, report);
-      if (signed) {
-        input.push({ type: 'reasoning', id: signed.id ?? '', summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }], encrypted_content: signed.signature });
+      if (signed?.id === undefined) {
+        if (signed) report.add('reasoning-dropped', part.path, 'reasoning was left out: it has no id');
+      } else {
+        input.push({ type: 'reasoning', id: signed.id, summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }], encrypted_content: signed.signature });
       }
     }
   }

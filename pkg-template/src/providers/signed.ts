@@ -1,8 +1,10 @@
 /** Reasoning that a provider has signed or sealed, and wants back as it was. */
 
+import { quoted } from '../depth.js';
 import type { ContentBlock } from '../events.js';
 import type { Reasoning } from './exchange.js';
 import type { Report } from './notice.js';
+import { isBroken } from './text.js';
 
 /**
  * A `reasoning` block as the readers of this package log it when the provider has signed it. Other providers, and other
@@ -32,14 +34,18 @@ export function signedBlock(block: SignedReasoning): ContentBlock {
 export function returnable({ block, path }: Reasoning, provider: SignedReasoning['provider'], model: string, changed: boolean, report: Report): SignedReasoning | undefined {
   const signed = block as Partial<SignedReasoning>;
   const why =
-    signed.provider !== provider || typeof signed.signature !== 'string' || signed.signature === ''
+    signed.provider !== provider || !isUsable(signed.signature) || (signed.id !== undefined && !isUsable(signed.id))
       ? 'without this provider’s signature it would be refused'
       : signed.model !== undefined && signed.model !== model
-        ? `it was signed for the model ${JSON.stringify(signed.model)}`
+        ? `it was signed for the model ${quoted(signed.model)}`
         : changed
           ? 'its message was changed, which breaks the signature'
           : undefined;
   if (why === undefined) return signed as SignedReasoning;
   report.add('reasoning-dropped', path, `reasoning was left out: ${why}`);
   return undefined;
+}
+
+function isUsable(text: unknown): boolean {
+  return typeof text === 'string' && text !== '' && !isBroken(text);
 }

@@ -1,5 +1,6 @@
 /** Text, names and arguments as providers take them. */
 
+import { isDeep } from '../depth.js';
 import type { JsonObject, JsonValue } from '../ids.js';
 import type { Report } from './notice.js';
 
@@ -13,7 +14,12 @@ export function wellFormed(text: string, report: Report, path: string): string {
   return text.replace(ALL_LONE, '\ufffd');
 }
 
-/** {@link wellFormed} for every text and key of a JSON value. */
+/** Whether a text holds half a surrogate pair. */
+export function isBroken(text: string): boolean {
+  return LONE.test(text);
+}
+
+/** {@link wellFormed} for every text and key of a JSON value, which must not be deep. */
 export function wellFormedJson<T extends JsonValue>(value: T, report: Report, path: string): T {
   // Half pairs come out as escapes; the text of such an escape does too, and then nothing is found below.
   if (!/\\ud[89a-f]/.test(JSON.stringify(value))) return value;
@@ -108,7 +114,7 @@ function isKept(token: string): boolean {
  * @param text the model's raw text, or whatever a foreign log has in its place
  */
 export function argumentsObject(text: unknown, report: Report, path: string): JsonObject {
-  const raw = typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text);
+  const raw = rawArguments(text, report, path);
   if (raw.trim() === '' || raw.trim() === 'null') {
     report.add('arguments-missing', path, `${raw.trim() === '' ? 'missing' : '`null`'} arguments became {}`);
     return {};
@@ -118,20 +124,31 @@ export function argumentsObject(text: unknown, report: Report, path: string): Js
     return { raw: wellFormed(raw, report, path) };
   };
   const quoted = /\d{16}|\d[eE]/.test(raw) ? quoteBigNumbers(raw) : raw;
-  let value: JsonValue;
+  let parsed: JsonValue;
   try {
-    value = wellFormedJson(JSON.parse(quoted) as JsonValue, report, path);
+    parsed = JSON.parse(quoted) as JsonValue;
   } catch {
     return wrapped('not JSON');
   }
+  if (isDeep(parsed)) return wrapped('nested too deep');
+  const value = wellFormedJson(parsed, report, path);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrapped('not an object');
   if (quoted !== raw) report.add('number-as-text', path, 'numbers that would be rounded stand as text');
   return value as JsonObject;
 }
 
+/** Arguments as text; a log of another origin may hold them as a value. */
+function rawArguments(value: unknown, report: Report, path: string): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return '';
+  if (!isDeep(value)) return JSON.stringify(value);
+  report.add('too-deep', path, 'arguments that are nested too deep were left out');
+  return '';
+}
+
 /** Arguments for a provider that wants the text. */
 export function argumentsText(text: unknown, report: Report, path: string): string {
-  const raw = typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text);
+  const raw = rawArguments(text, report, path);
   if (raw.trim() !== '') return wellFormed(raw, report, path);
   report.add('arguments-missing', path, 'missing arguments became {}');
   return '{}';

@@ -7,7 +7,7 @@
 
 import type { SessionHeader } from '../../events.js';
 import { SESSION_FORMAT_VERSION } from '../../ids.js';
-import type { Context } from '../context.js';
+import { type Context, nameOf } from '../context.js';
 import { Planner } from '../paths.js';
 import { NONE } from '../records.js';
 import { runPaths } from '../session-run.js';
@@ -30,28 +30,22 @@ export async function importClaude(source: ImportSource, context: Context, paren
   if (main !== NONE) planner.add(main, parent === undefined ? 'main' : 'child', parent === undefined ? undefined : scan.agentId);
   else planner.paths.push({ role: parent === undefined ? 'main' : 'child', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
   for (const leaf of leaves.others) {
-    if (!planner.owned(leaf)) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', scan.uuid(leaf));
+    if (!planner.owned(leaf) && (scan.isSide(leaf) || context.anotherFork())) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', await scan.uuid(leaf));
   }
-  const base = scan.subagent ? `${scan.sessionId ?? source.name}.agent-${scan.agentId ?? source.name}` : (scan.sessionId ?? source.name);
-  const ids = new Map<string, number>();
+  const base = scan.subagent ? `${scan.sessionId ?? nameOf(source)}.agent-${scan.agentId ?? nameOf(source)}` : (scan.sessionId ?? nameOf(source));
   const sessions = await runPaths(
     {
       table,
       paths: planner.paths,
       format: 'claude-code',
       file: report.source,
-      header: (path, index) => {
-        const wanted = index === 0 ? base : `${base}.${path.origin ?? index}`;
-        const twins = ids.get(wanted) ?? 0;
-        ids.set(wanted, twins + 1);
-        return {
-          version: SESSION_FORMAT_VERSION,
-          id: twins === 0 ? wanted : `${wanted}.${twins + 1}`,
-          createdAt: scan.firstTime ?? 0,
-          ...(scan.cwd !== undefined && { cwd: scan.cwd }),
-          ...(index === 0 && parentOf(scan, parent)),
-        };
-      },
+      header: (path, index) => ({
+        version: SESSION_FORMAT_VERSION,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
+        createdAt: scan.firstTime ?? 0,
+        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
+        ...(index === 0 && parentOf(scan, parent)),
+      }),
       mapper: (builder, path) => new ClaudeMapper(builder, scan, path, report),
     },
     context,

@@ -2,7 +2,7 @@
 
 import type { ContentBlock, MessageSource, Usage } from '../../events.js';
 import type { JsonValue } from '../../ids.js';
-import { type LogBuilder, TooDeep } from '../build.js';
+import { isTooDeep, type LogBuilder } from '../build.js';
 import { countOf, idOf, isEmpty, isObject, listOf, objectOf, type Raw, stringOf, withoutTexts } from '../json.js';
 import type { Path } from '../paths.js';
 import type { SourceRecord } from '../records.js';
@@ -19,7 +19,6 @@ export class ClaudeMapper implements Mapper {
   readonly #scan: ClaudeScan;
   readonly #child: boolean;
   readonly #file: string | undefined;
-  readonly #report: Report;
   /** Records of the message at hand, which is written once the last of them is there. */
   #parts: SourceRecord[] = [];
   #time = 0;
@@ -31,7 +30,6 @@ export class ClaudeMapper implements Mapper {
     this.#scan = scan;
     this.#child = path.role === 'child' || scan.subagent;
     this.#file = report.source;
-    this.#report = report;
     builder.awaits = (callId) => scan.isAnswered(callId);
   }
 
@@ -58,16 +56,16 @@ export class ClaudeMapper implements Mapper {
     const builder = this.#builder;
     const now = builder.time;
     builder.time = this.#time;
+    const { line } = builder;
+    builder.line = parts[0]!.line;
     try {
       this.#message(parts);
     } catch (error) {
-      if (!(error instanceof RangeError) && !(error instanceof TooDeep)) throw error;
-      for (const part of parts) {
-        this.#report.anomaly('too-deep', `line ${part.line} is nested too deeply; it is kept as text`, { line: part.line });
-        this.#keep(part, part.text);
-      }
+      if (!isTooDeep(error)) throw error;
+      for (const part of parts) this.#keep(part, part.raw);
     }
     builder.time = now;
+    builder.line = line;
   }
 
   /** Writes one message from its parts. */
@@ -152,7 +150,7 @@ export class ClaudeMapper implements Mapper {
   }
 
   #keep(record: SourceRecord, raw: JsonValue): void {
-    this.#builder.keep({ format: 'claude-code', line: record.line, ...(this.#file !== undefined && { file: this.#file }) }, record.kind, raw, record.text.length);
+    this.#builder.keep({ format: 'claude-code', line: record.line, ...(this.#file !== undefined && { file: this.#file }) }, record.kind, raw, record.size);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.js';
 import { idOf, isAbsolute, isObject, listOf, objectOf, type Raw, stringOf, timeOf } from '../json.js';
+import { IdTable, Lists } from '../id-table.js';
 import type { Tree } from '../paths.js';
 import { Integers, NONE, RecordTable } from '../records.js';
 import type { Report } from '../report.js';
@@ -29,18 +30,19 @@ export class ClaudeScan implements Tree {
   /** Whether the whole file is one sub-agent's. */
   subagent = false;
   readonly #report: Report;
-  readonly #uuids = new Map<string, number>();
-  readonly #ids = new Map<number, string>();
+  readonly #uuids = new IdTable();
   readonly #parents = new Integers();
   readonly #missing = new Map<number, string>();
   readonly #flags = new Integers();
-  /** By record: its message. By message: its records. */
+  /** By record: its message. By message: its records, and its calls. By call: the records that answer it. */
   readonly #message = new Integers();
-  readonly #messages = new Map<string, number>();
-  readonly #members: number[][] = [];
-  /** By message: its calls. By call: the records that answer it. */
-  readonly #calls = new Map<number, string[]>();
-  readonly #answers = new Map<string, number[]>();
+  readonly #messages = new IdTable();
+  #messageCount = 0;
+  readonly #members = new Lists();
+  readonly #calls = new Lists();
+  readonly #callIds = new IdTable();
+  #callCount = 0;
+  readonly #answers = new Lists();
 
   constructor(source: ImportSource, report: Report) {
     this.table = new RecordTable(source);
@@ -54,8 +56,9 @@ export class ClaudeScan implements Tree {
     if (this.subagent) for (let index = 0; index < this.table.length; index++) if (this.#has(index, SIDE)) this.#flags.set(index, this.#flags.at(index) & ~SIDE);
   }
 
-  uuid(index: number): string | undefined {
-    return this.#ids.get(index);
+  /** A record's uuid. */
+  async uuid(index: number): Promise<string | undefined> {
+    return idOf((await this.table.reader()(index)).value.uuid);
   }
 
   isSide(index: number): boolean {
@@ -69,7 +72,8 @@ export class ClaudeScan implements Tree {
 
   /** Whether a call has an answer that may be on this path. */
   isAnswered(callId: string): boolean {
-    return this.#answers.has(callId);
+    const call = this.#callIds.get(callId);
+    return call !== NONE && this.#answers.of(call).length > 0;
   }
 
   // ------------------------------------------------------------------------------------------------------------- tree
@@ -93,26 +97,20 @@ export class ClaudeScan implements Tree {
   companions(index: number, claimed: (other: number) => boolean): readonly number[] {
     const message = this.#message.at(index);
     if (message === NONE) return [];
-    const found = this.#members[message]!.filter((other) => !claimed(other) && this.isSide(other) === this.isSide(index));
-    for (const id of this.#calls.get(message) ?? []) {
+    const members = this.#members.of(message);
+    const found = members.filter((other) => !claimed(other) && this.isSide(other) === this.isSide(index));
+    for (const call of this.#calls.of(message)) {
       // A call may have been answered once on each of two branches; one answer is enough for this path.
-      const answer = this.#answers.get(id)?.find((other) => !claimed(other) && this.isSide(other) === this.isSide(index));
+      const answer = this.#answers.of(call).find((other) => !claimed(other) && this.isSide(other) === this.isSide(index));
       if (answer !== undefined && !found.includes(answer)) found.push(answer);
     }
-    const members = new Set(this.#members[message]);
-    return [...found.filter((other) => members.has(other)), ...found.filter((other) => !members.has(other)).sort((a, b) => a - b)];
+    const own = new Set(members);
+    return [...found.filter((other) => own.has(other)), ...found.filter((other) => !own.has(other)).sort((a, b) => a - b)];
   }
 
   /** The newest leaf, and the others, newest first; those of side chains last. */
   leaves(): { main: number; others: readonly number[] } {
-    const hasChild = new Uint8Array(this.table.length);
-    for (let index = 0; index < this.table.length; index++) {
-      if (!this.#has(index, USER | ASSISTANT)) continue;
-      // The nearest message above; progress records and the like stand between.
-      let at = this.parent(index);
-      for (let steps = 0; at !== NONE && !this.#has(at, USER | ASSISTANT) && steps < this.table.length; steps++) at = this.parent(at);
-      if (at !== NONE && at !== index && this.isSide(at) === this.isSide(index)) hasChild[at] = 1;
-    }
+    const hasChild = this.#haveChildren();
     const cyclic = this.#cyclic();
     let main = NONE;
     const plain: number[] = [];
@@ -128,6 +126,28 @@ export class ClaudeScan implements Tree {
       }
     }
     return { main, others: [...plain, ...side] };
+  }
+
+  /** Messages with a message below them: 1. Progress records and the like may stand between. */
+  #haveChildren(): Uint8Array {
+    const hasChild = new Uint8Array(this.table.length);
+    // What stands between is walked once: afterwards it knows the message above.
+    const above = new Integers();
+    const passed = new Uint8Array(this.table.length);
+    for (let index = 0; index < this.table.length; index++) {
+      if (!this.#has(index, USER | ASSISTANT)) continue;
+      const way: number[] = [];
+      let at = this.parent(index);
+      while (at !== NONE && !this.#has(at, USER | ASSISTANT) && passed[at] === 0) {
+        passed[at] = 1;
+        way.push(at);
+        at = this.parent(at);
+      }
+      if (at !== NONE && passed[at] === 1) at = above.at(at);
+      for (const between of way) above.set(between, at);
+      if (at !== NONE && at !== index && this.isSide(at) === this.isSide(index)) hasChild[at] = 1;
+    }
+    return hasChild;
   }
 
   // -------------------------------------------------------------------------------------------------------- the pass
@@ -165,15 +185,14 @@ export class ClaudeScan implements Tree {
     const uuid = idOf(value.uuid);
     if (uuid === undefined) return;
     if (this.#uuids.has(uuid)) {
-      this.#report.anomaly('duplicate-uuid', `line ${line} has the uuid of line ${this.table.line(this.#uuids.get(uuid)!)}; the first one counts`, { line, id: uuid });
+      this.#report.anomaly('duplicate-uuid', `line ${line} has the uuid of line ${this.table.line(this.#uuids.get(uuid))}; the first one counts`, { line, id: uuid });
       return;
     }
     this.#uuids.set(uuid, index);
-    this.#ids.set(index, uuid);
     const parent = idOf(value.parentUuid) ?? idOf(value.logicalParentUuid);
     if (parent !== undefined) {
       const known = this.#uuids.get(parent);
-      if (known !== undefined) this.#parents.set(index, known);
+      if (known !== NONE) this.#parents.set(index, known);
       else this.#missing.set(index, parent);
     }
     const side = value.isSidechain === true ? SIDE : 0;
@@ -194,31 +213,35 @@ export class ClaudeScan implements Tree {
     const { id, content } = objectOf(value.message);
     const name = idOf(id) ?? `record ${index}`;
     let message = this.#messages.get(name);
-    if (message === undefined) {
-      message = this.#members.push([]) - 1;
-      this.#messages.set(name, message);
-    }
-    this.#members[message]!.push(index);
+    if (message === NONE) this.#messages.set(name, (message = this.#messageCount++));
+    this.#members.add(message, index);
     this.#message.set(index, message);
-    const calls = listOf(content).flatMap((block) => (isObject(block) && block.type === 'tool_use' ? (idOf(block.id) ?? []) : []));
-    if (calls.length > 0) this.#calls.set(message, [...(this.#calls.get(message) ?? []), ...calls]);
+    for (const block of listOf(content)) {
+      const call = isObject(block) && block.type === 'tool_use' ? idOf(block.id) : undefined;
+      if (call !== undefined) this.#calls.add(message, this.#call(call));
+    }
   }
 
   #results(index: number, value: Raw): void {
     for (const block of listOf(objectOf(value.message).content)) {
       const id = isObject(block) && block.type === 'tool_result' ? idOf(block.tool_use_id) : undefined;
-      if (id === undefined) continue;
-      const others = this.#answers.get(id);
-      if (others === undefined) this.#answers.set(id, [index]);
-      else others.push(index);
+      if (id !== undefined) this.#answers.add(this.#call(id), index);
     }
+  }
+
+  /** The number of a call. */
+  #call(id: string): number {
+    const known = this.#callIds.get(id);
+    if (known !== NONE) return known;
+    this.#callIds.set(id, this.#callCount);
+    return this.#callCount++;
   }
 
   /** Parents that are written further down, or never. */
   #resolve(): void {
     for (const [index, parent] of this.#missing) {
       const known = this.#uuids.get(parent);
-      if (known !== undefined) {
+      if (known !== NONE) {
         this.#parents.set(index, known);
       } else {
         const line = this.table.line(index);

@@ -86,7 +86,9 @@ function reasoningOf(item: Raw, model: string | undefined): ContentBlock {
   const text = texts.filter((part) => part !== '').join('\n\n');
   if (sealed === undefined) return { type: 'reasoning', text };
   const id = idOf(item.id);
-  return { type: 'reasoning', text, provider: 'openai', ...(model !== undefined && { model }), ...(id !== undefined && { id }), signature: sealed } as unknown as ContentBlock;
+  // The provider takes sealed reasoning back under its id only; without one, it is kept and not sent.
+  if (id === undefined) return { type: 'reasoning', text, encrypted_content: sealed } as unknown as ContentBlock;
+  return { type: 'reasoning', text, provider: 'openai', ...(model !== undefined && { model }), id, signature: sealed } as unknown as ContentBlock;
 }
 
 /** Token counts as Codex sums them up. */

@@ -7,7 +7,7 @@
  */
 
 import { SESSION_FORMAT_VERSION } from '../../ids.js';
-import type { Context } from '../context.js';
+import { type Context, nameOf } from '../context.js';
 import { runPaths } from '../session-run.js';
 import { timeOf } from '../json.js';
 import type { ImportedSession, ImportSource } from '../types.js';
@@ -20,16 +20,16 @@ export async function importCodex(source: ImportSource, context: Context): Promi
   const { report } = context;
   const scan = new CodexScan(source, report);
   await scan.run(context);
-  const base = scan.id ?? source.name;
+  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
-      paths: scan.paths(),
+      paths: scan.paths(() => context.anotherFork()),
       format: 'codex',
       file: report.source,
       header: (path, index) => ({
         version: SESSION_FORMAT_VERSION,
-        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
         createdAt: scan.createdAt ?? 0,
         ...(scan.cwd !== undefined && { cwd: scan.cwd }),
         ...(index === 0 && scan.parent !== undefined && { parentSession: scan.parent }),

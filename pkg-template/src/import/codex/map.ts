@@ -2,13 +2,13 @@
 
 import type { ContentBlock, JsonObject, ToolSchema, Usage } from '../../events.js';
 import type { JsonValue } from '../../ids.js';
-import { COMPACTION, type LogBuilder } from '../build.js';
+import { COMPACTION, isTooDeep, type LogBuilder } from '../build.js';
 import { isObject, listOf, objectOf, type Raw, stringOf, withoutTexts } from '../json.js';
 import type { SourceRecord } from '../records.js';
 import type { Report } from '../report.js';
 import type { Mapper } from '../session-run.js';
 import { contentOf, modelBlocks, outputOf } from './blocks.js';
-import { Fingerprints, standing } from './history.js';
+import { printOf, standing } from './history.js';
 import { type Item, itemOf } from './item.js';
 import type { CodexScan } from './scan.js';
 
@@ -29,11 +29,12 @@ export class CodexMapper implements Mapper {
   readonly #builder: LogBuilder;
   readonly #scan: CodexScan;
   readonly #file: string | undefined;
-  readonly #prints = new Fingerprints();
   #content: ContentBlock[] = [];
   #marks: string[] = [];
   #held: Held[] = [];
   #time = 0;
+  /** Line of the first item of the message at hand. */
+  #line = 0;
   #model: string | undefined;
   #tools: readonly ToolSchema[] = [];
   #prompt: readonly ContentBlock[] = [];
@@ -83,7 +84,15 @@ export class CodexMapper implements Mapper {
       const content = this.#content;
       this.#content = [];
       this.#marks = [];
-      builder.model(content, usage);
+      const { line } = builder;
+      builder.line = this.#line;
+      try {
+        builder.model(content, usage);
+      } catch (error) {
+        if (!isTooDeep(error)) throw error;
+        builder.keep({ format: 'codex', line: this.#line }, 'response_item', content, 0);
+      }
+      builder.line = line;
     } else if (usage !== undefined) {
       builder.mark = [];
       builder.usage(usage);
@@ -132,9 +141,12 @@ export class CodexMapper implements Mapper {
   #item(record: SourceRecord, { payload, inner }: Item): boolean {
     const blocks = modelBlocks(payload, this.#model);
     if (blocks !== undefined) {
+      // First, since this refuses what is nested too deeply.
+      const print = printOf(['assistant', blocks]);
       this.#content.push(...blocks);
-      this.#marks.push(this.#prints.of(['assistant', blocks]));
+      this.#marks.push(print);
       this.#time = this.#builder.time;
+      if (this.#marks.length === 1) this.#line = record.line;
       this.#keep(record, restOf(record, payload, ['content', 'summary', 'encrypted_content', 'arguments', 'input']));
       return true;
     }
@@ -146,7 +158,7 @@ export class CodexMapper implements Mapper {
     if (inner?.endsWith('_output') === true && callId !== undefined) {
       this.flush();
       const { content, odd, isError } = outputOf(payload.output);
-      this.#builder.mark = [this.#prints.of(['result', callId, content])];
+      this.#builder.mark = [printOf(['result', callId, content])];
       this.#builder.result(callId, content, isError);
       this.#keep(record, { ...objectOf(restOf(record, payload, isObject(payload.output) ? [] : ['output'])), ...(odd.length > 0 && { odd }) });
       return true;
@@ -159,7 +171,7 @@ export class CodexMapper implements Mapper {
     const builder = this.#builder;
     const role = stringOf(payload.role) ?? 'unknown';
     const { content, odd } = contentOf(payload.content);
-    builder.mark = [this.#prints.of([role, content])];
+    builder.mark = [printOf([role, content])];
     if (role === 'user' && this.#scan.isPrompt(record.index)) {
       builder.prompt(content, { kind: 'user' });
       this.#prompt = content;
@@ -187,7 +199,7 @@ export class CodexMapper implements Mapper {
         // Its item was never written: the event is all there is of the prompt.
         this.flush();
         const { content } = contentOf(payload.message);
-        this.#builder.mark = [this.#prints.of(['user', content])];
+        this.#builder.mark = [printOf(['user', content])];
         this.#builder.prompt(content, { kind: 'user' });
         this.#keep(record, restOf(record, payload, ['message']));
         return true;
@@ -221,10 +233,10 @@ export class CodexMapper implements Mapper {
     const builder = this.#builder;
     const { message, replacement_history: history, ...rest } = payload;
     const items = history === undefined || history === null ? [{ type: 'message', role: 'user', content: message ?? '' }] : listOf(history);
-    const groups = items.map((item) => groupOf(item, this.#prints, this.#model));
+    const groups = items.map((item) => groupOf(item, this.#model));
     builder.startCompaction();
     builder.endStep();
-    this.#lay(groups.filter(({ prints }) => prints.length > 0), record.text.length);
+    this.#lay(groups.filter(({ prints }) => prints.length > 0), record.size);
     builder.endCompaction();
     const { payload: _, ...envelope } = record.value;
     const summary = typeof message === 'string' && message !== '' ? { message } : {};
@@ -273,7 +285,7 @@ export class CodexMapper implements Mapper {
   }
 
   #write(record: SourceRecord, raw: JsonValue): void {
-    this.#builder.keep({ format: 'codex', line: record.line, ...(this.#file !== undefined && { file: this.#file }) }, record.kind, raw, record.text.length);
+    this.#builder.keep({ format: 'codex', line: record.line, ...(this.#file !== undefined && { file: this.#file }) }, record.kind, raw, record.size);
   }
 }
 
@@ -299,21 +311,21 @@ type Group = { readonly content: ContentBlock[]; readonly prints: string[]; read
   | { readonly type: 'result'; readonly callId: string; readonly isError: boolean }
 );
 
-function groupOf(item: JsonValue, prints: Fingerprints, model: string | undefined): Group {
+function groupOf(item: JsonValue, model: string | undefined): Group {
   const raw = objectOf(item);
   const blocks = modelBlocks(raw, model);
-  if (blocks !== undefined) return { type: 'assistant', content: blocks, prints: [prints.of(['assistant', blocks])], odd: [] };
+  if (blocks !== undefined) return { type: 'assistant', content: blocks, prints: [printOf(['assistant', blocks])], odd: [] };
   const callId = stringOf(raw.call_id);
   if (stringOf(raw.type)?.endsWith('_output') === true && callId !== undefined) {
     const { content, odd, isError } = outputOf(raw.output);
-    return { type: 'result', callId, isError, content, prints: [prints.of(['result', callId, content])], odd };
+    return { type: 'result', callId, isError, content, prints: [printOf(['result', callId, content])], odd };
   }
   if (raw.type === 'message') {
     const { content, odd } = contentOf(raw.content);
-    return { type: 'user', content, prints: [prints.of([stringOf(raw.role) ?? 'unknown', content])], odd };
+    return { type: 'user', content, prints: [printOf([stringOf(raw.role) ?? 'unknown', content])], odd };
   }
   // The provider's own summary, sealed: it stays as it is, and nobody else can read it.
-  if (raw.type === 'compaction' || raw.type === 'context_compaction') return { type: 'user', content: [raw as unknown as ContentBlock], prints: [prints.of(['user', item])], odd: [] };
+  if (raw.type === 'compaction' || raw.type === 'context_compaction') return { type: 'user', content: [raw as unknown as ContentBlock], prints: [printOf(['user', item])], odd: [] };
   return { type: 'user', content: [], prints: [], odd: [item] };
 }
 

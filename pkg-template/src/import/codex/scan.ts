@@ -4,6 +4,7 @@ import type { Usage } from '../../events.js';
 import type { Context } from '../context.js';
 import { idOf, isAbsolute, isObject, listOf, objectOf, type Raw, stringOf, timeOf } from '../json.js';
 import type { Path } from '../paths.js';
+import { IdTable } from '../id-table.js';
 import { NONE, RecordTable } from '../records.js';
 import type { Report } from '../report.js';
 import type { ImportSource } from '../types.js';
@@ -32,7 +33,7 @@ export class CodexScan {
   /** Records that a person wrote. */
   readonly #prompts = new Set<number>();
   readonly #report: Report;
-  readonly #answered = new Set<string>();
+  readonly #answered = new IdTable();
   #meta = NONE;
   #totals: Totals | undefined;
   #hasEvents = false;
@@ -73,7 +74,7 @@ export class CodexScan {
   }
 
   /** The main path, and a fork for each rollback with what it took away. */
-  paths(): Path[] {
+  paths(anotherFork: () => boolean): Path[] {
     const main: Path = { role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false };
     const paths = [main];
     const turns: number[] = [];
@@ -84,7 +85,7 @@ export class CodexScan {
       const back = this.#rollbacks[rollback];
       if (back?.index === index) {
         rollback++;
-        if (back.turns > 0 && turns.length > 0) this.#takeBack(paths, turns, back.turns, index);
+        if (back.turns > 0 && turns.length > 0) this.#takeBack(paths, turns, back.turns, index, anotherFork);
       }
       if (starts[next] === index) {
         next++;
@@ -92,7 +93,7 @@ export class CodexScan {
       }
       main.list.push(index);
     }
-    return paths;
+    return parentsFirst(paths);
   }
 
   /** Where each turn starts: at its `task_started`, where one stands before the prompt, else at the prompt. */
@@ -102,17 +103,20 @@ export class CodexScan {
     return [...firsts].sort((a, b) => a - b);
   }
 
-  #takeBack(paths: Path[], turns: number[], count: number, index: number): void {
+  #takeBack(paths: Path[], turns: number[], count: number, index: number, anotherFork: () => boolean): void {
     const [main] = paths as [Path];
     const cut = turns[Math.max(0, turns.length - count)]!;
     turns.length = Math.max(0, turns.length - count);
     const list = main.list.splice(cut);
-    const number = paths.length;
-    paths.push({ role: 'fork', parent: 0, at: cut, list, origin: `rollback-${this.table.line(index)}`, seeded: true });
-    // Forks that left in the turns that are gone left the new path.
-    for (const [at, path] of paths.entries()) {
-      if (at === number || path.parent !== 0 || path.at <= cut || at === 0) continue;
-      paths[at] = { ...path, parent: number, at: path.at - cut };
+    // Forks that left in the turns that are gone leave the new path.
+    const left = paths.filter((path) => path.parent === 0 && path.at > cut);
+    if (left.length > 0 || anotherFork()) {
+      const number = paths.length;
+      paths.push({ role: 'fork', parent: 0, at: cut, list, origin: `rollback-${this.table.line(index)}`, seeded: true });
+      for (const path of left) {
+        path.parent = number;
+        path.at -= cut;
+      }
     }
     this.#report.anomaly('rolled-back', `line ${this.table.line(index)} takes back ${count} turn(s); they are in a fork`, { line: this.table.line(index) });
   }
@@ -155,7 +159,7 @@ export class CodexScan {
       return;
     }
     const callId = stringOf(payload.call_id);
-    if (inner?.endsWith('_output') === true && callId !== undefined) this.#answered.add(callId);
+    if (inner?.endsWith('_output') === true && callId !== undefined) this.#answered.set(callId, index);
     if (inner === 'function_call' && typeof payload.arguments === 'string' && !isJson(payload.arguments)) {
       this.#report.anomaly('arguments-not-json', `line ${line}: the arguments of the call ${JSON.stringify(callId)} are not JSON; they are kept as they are`, { line, ...(callId !== undefined && { id: callId }) });
     }
@@ -228,6 +232,20 @@ export class CodexScan {
     this.#starts.push({ index: this.#lastStart === NONE ? index : this.#lastStart, prompt: index });
     this.#lastStart = NONE;
   }
+}
+
+/** The paths with each behind the one that it starts from. */
+function parentsFirst(paths: readonly Path[]): Path[] {
+  const children = new Map<number, number[]>();
+  for (const [at, { parent }] of paths.entries()) children.set(parent, [...(children.get(parent) ?? []), at]);
+  const ordered: Path[] = [];
+  const waiting = [{ at: 0, parent: NONE }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { at, parent } = next;
+    const place = ordered.push({ ...paths[at]!, parent }) - 1;
+    for (const child of (children.get(at) ?? []).reverse()) waiting.push({ at: child, parent: place });
+  }
+  return ordered;
 }
 
 function textOf(content: unknown): string {

@@ -3,11 +3,12 @@
  * is known of the format is in `IMPORT.md`.
  *
  * The map: `zstd.ts` compressed logs, `rows.ts` packed rows, `events.ts` each event's payload as ours, `log.ts` where
- * events stand, `header.ts` the first line.
+ * events stand, `seqs.ts` their seqs, `header.ts` the first line.
  */
 
 import { PalimpsestError } from '../../errors.js';
 import type { Context } from '../context.js';
+import { isTooDeep } from '../build.js';
 import { decode, isObject, parse } from '../json.js';
 import { chunksOf, LineSplitter } from '../lines.js';
 import type { ImportedSession, ImportSource } from '../types.js';
@@ -17,11 +18,14 @@ import { membersOf } from './rows.js';
 
 /**
  * Imports one log.
- * @param chunks the log's bytes, with any compression taken off
+ * @param decoded the log's bytes where it is compressed
  * @throws PalimpsestError `UNSUPPORTED_VERSION`, `INVALID_HEADER`
  */
-export async function importDsh(source: ImportSource, context: Context, chunks: AsyncIterable<Uint8Array> = chunksOf(source)): Promise<ImportedSession[]> {
+export async function importDsh(source: ImportSource, context: Context, decoded?: AsyncIterable<Uint8Array>): Promise<ImportedSession[]> {
   const { report } = context;
+  // Who decodes a log tells how far it is in the bytes that lie there.
+  const progress = decoded === undefined;
+  const chunks = decoded ?? chunksOf(source);
   const at: { log?: DshLog } = {};
   const splitter = new LineSplitter(source.name, (bytes, line, byte) => {
     const { text, valid } = decode(bytes);
@@ -53,19 +57,29 @@ export async function importDsh(source: ImportSource, context: Context, chunks: 
       return;
     }
     let mapped = false;
-    for (const event of members) mapped = log.event(event, line) || mapped;
+    try {
+      for (const event of members) mapped = log.event(event, line) || mapped;
+    } catch (error) {
+      if (!isTooDeep(error)) throw error;
+      log.keep(line, type, value, undefined);
+    }
     report.record(type, mapped);
   });
-  for await (const chunk of chunks) {
-    // In pieces, so that what has been made can leave before more comes.
-    for (let from = 0; from < chunk.length; from += 1 << 18) {
-      splitter.push(chunk.subarray(from, from + (1 << 18)));
-      await at.log?.flush();
-      await context.tick();
+  try {
+    for await (const chunk of chunks) {
+      // In pieces, so that what has been made can leave before more comes.
+      for (let from = 0; from < chunk.length; from += 1 << 18) {
+        splitter.push(chunk.subarray(from, from + (1 << 18)));
+        await at.log?.flush();
+        await context.tick();
+      }
+      if (progress) context.progress(chunk.length);
     }
-    context.progress(chunk.length);
+    splitter.finish();
+    if (at.log === undefined) throw new PalimpsestError('INVALID_HEADER', `${source.name}: the log is empty`, { path: source.name });
+    return [await at.log.finish()];
+  } catch (error) {
+    await at.log?.abort();
+    throw error;
   }
-  splitter.finish();
-  if (at.log === undefined) throw new PalimpsestError('INVALID_HEADER', `${source.name}: the log is empty`, { path: source.name });
-  return [await at.log.finish()];
 }

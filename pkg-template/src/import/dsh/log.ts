@@ -4,17 +4,21 @@
  * The two logs are the same but for this: there, events may stand outside of any turn, and here they wait for the next
  * one; here, what of an event has no home stands beside it in an event of its own. So seqs shift, and every seq that an
  * event names is looked up. Turns and steps are counted again, which changes nothing in a log that counts rightly.
+ *
+ * One file, though a long one: every method works on where the log stands.
  */
 
 import type { EpochHeader, MessageSource, SessionEventMap, SessionEventType, SessionHeader, SurfaceOp } from '../../events.js';
 import { applyHeaderDelta, canonicalHeader } from '../../header.js';
 import type { JsonValue } from '../../ids.js';
+import { isTooDeep } from '../build.js';
 import type { Context } from '../context.js';
-import { countOf, idOf, isEmpty, isObject, listOf, objectOf, type Raw, stringOf } from '../json.js';
+import { countOf, deepText, idOf, isEmpty, isObject, listOf, objectOf, type Raw, stringOf } from '../json.js';
 import type { ImportedSession } from '../types.js';
 import { LineWriter } from '../writer.js';
 import { assistantOf, KNOWN_TYPES, messageOf, reasonOf, requestHeaderOf, resultOf } from './events.js';
 import type { DshHeader } from './header.js';
+import { SeqMap } from './seqs.js';
 
 const SURFACE = new Set(['user/message', 'assistant/message', 'tool/result', 'context/message', 'steering/message']);
 
@@ -28,13 +32,6 @@ interface Event {
   readonly time: number;
 }
 
-/** A run of seqs that are shifted alike. */
-interface Run {
-  readonly from: number;
-  to: number;
-  readonly shift: number;
-}
-
 /** Writes one log. */
 export class DshLog {
   readonly #context: Context;
@@ -46,7 +43,7 @@ export class DshLog {
   #seq = 0;
   #time: number;
   #due = 0;
-  readonly #runs: Run[] = [];
+  readonly #seqs = new SeqMap();
   #surface: number[] = [];
   #turn = 0;
   #turnOpen = false;
@@ -83,12 +80,10 @@ export class DshLog {
 
   /** Keeps a line, or what is left of an event. */
   keep(line: number, kind: string, raw: JsonValue, of: number | undefined): void {
-    const { source } = this.#context.report;
     const time = this.#time;
     this.#inTurn(() => {
       this.#time = time;
-      const seq = this.#emit('import/record', { source: { format: 'dsh', line, ...(source !== undefined && { file: source }) }, kind, raw });
-      if (of !== undefined) this.#moved(of, seq);
+      this.#seqs.set(of, this.#record(line, kind, raw));
     });
   }
 
@@ -117,6 +112,11 @@ export class DshLog {
     return { id: header.id, role: 'main', header, events: this.#seq, ...(session !== undefined && { session }) };
   }
 
+  /** The import has failed: the sink is told. */
+  async abort(): Promise<void> {
+    await this.#writer?.abort();
+  }
+
   // ---------------------------------------------------------------------------------------------------------- mapping
 
   #map(event: Event): boolean {
@@ -134,7 +134,7 @@ export class DshLog {
         const mapped = reasonOf(reason, this.#step);
         this.#rest(event, { ...rest, ...(!isEmpty(mapped.rest) && { reason: mapped.rest as JsonValue }) });
         this.#closeInner(event);
-        this.#moved(event.seq, this.#end('turn/end', { turn: this.#turn, reason: mapped.data }));
+        this.#seqs.set(event.seq, this.#end('turn/end', { turn: this.#turn, reason: mapped.data }));
         return true;
       }
       case 'step/start': {
@@ -143,26 +143,26 @@ export class DshLog {
         this.#closeStep();
         this.#step++;
         this.#stepOpen = true;
-        this.#moved(event.seq, this.#emit('step/start', this.#at()));
+        this.#seqs.set(event.seq, this.#emit('step/start', this.#at()));
         return this.#done(event, rest);
       }
       case 'step/end': {
         const { turn: _turn, step: _step, ...rest } = data;
         if (!this.#stepOpen) return this.#keepWhole(event);
         this.#stepOpen = false;
-        this.#moved(event.seq, this.#emit('step/end', this.#at()));
+        this.#seqs.set(event.seq, this.#emit('step/end', this.#at()));
         return this.#done(event, rest);
       }
       case 'assistant/chunk': {
         const { turn: _turn, step: _step, chunk, ...rest } = data;
         if (!this.#stepOpen || !isObject(chunk) || typeof chunk.type !== 'string') return this.#keepWhole(event);
-        this.#moved(event.seq, this.#emit('assistant/chunk', { ...this.#at(), chunk: chunk as never }));
+        this.#seqs.set(event.seq, this.#emit('assistant/chunk', { ...this.#at(), chunk: chunk as never }));
         return this.#done(event, rest);
       }
       case 'tool/call': {
         const { turn: _turn, step: _step, callId, name, arguments: text, ...rest } = data;
         if (!this.#stepOpen || typeof callId !== 'string' || typeof name !== 'string' || typeof text !== 'string') return this.#keepWhole(event);
-        this.#moved(event.seq, this.#emit('tool/call', { ...this.#at(), callId, name, arguments: text }));
+        this.#seqs.set(event.seq, this.#emit('tool/call', { ...this.#at(), callId, name, arguments: text }));
         return this.#done(event, rest);
       }
       case 'request/header':
@@ -216,12 +216,12 @@ export class DshLog {
     this.#inTurn(() => {
       this.#time = time;
       const fields = this.#fields(event, type);
-      if (fields === undefined) {
-        this.#moved(event.seq, this.#record(event, event.value as JsonValue));
+      const seq = fields === undefined ? undefined : this.#emitShallow(type, data, fields);
+      if (fields === undefined || seq === undefined) {
+        this.#seqs.set(event.seq, this.#record(event.line, event.type, event.value as JsonValue));
         return;
       }
-      const seq = this.#emit(type, data, fields);
-      this.#moved(event.seq, seq);
+      this.#seqs.set(event.seq, seq);
       const { surfaceOp } = fields;
       if (surfaceOp === 'append') this.#surface.push(seq);
       else this.#surface.splice(this.#surface.indexOf(surfaceOp.start), this.#surface.indexOf(surfaceOp.end) - this.#surface.indexOf(surfaceOp.start) + 1, seq);
@@ -234,13 +234,13 @@ export class DshLog {
   #fields({ value, line }: Event, type: string): { surfaceOp: SurfaceOp; sourceEventSeqs?: number[] } | undefined {
     const { report } = this.#context;
     const named = listOf(value.sourceEventSeqs);
-    const sources = [...new Set(named.flatMap((seq) => (typeof seq === 'number' ? (this.#ours(seq) ?? []) : [])))];
+    const sources = [...new Set(named.flatMap((seq) => (typeof seq === 'number' ? (this.#seqs.get(seq) ?? []) : [])))];
     if (sources.length < new Set(named).size) report.anomaly('unknown-source', `line ${line} names sources that are not in the log; they are left out`, { line });
     const op = value.surfaceOp;
     if (op === 'append') return { surfaceOp: op, ...((sources.length > 0 || (type === 'assistant/message' && value.sourceEventSeqs !== undefined)) && { sourceEventSeqs: sources }) };
     const { op: name, start, end } = objectOf(op);
-    const from = typeof start === 'number' ? this.#surface.indexOf(this.#ours(start) ?? -1) : -1;
-    const to = typeof end === 'number' ? this.#surface.indexOf(this.#ours(end) ?? -1) : -1;
+    const from = typeof start === 'number' ? this.#surface.indexOf(this.#seqs.get(start) ?? -1) : -1;
+    const to = typeof end === 'number' ? this.#surface.indexOf(this.#seqs.get(end) ?? -1) : -1;
     if (name !== 'replace' || from < 0 || to < from) {
       report.anomaly('invalid-replace', `line ${line} replaces what is not on the surface; it is kept, and the surface stays`, { line });
       return undefined;
@@ -260,7 +260,7 @@ export class DshLog {
         this.#request = canonicalHeader(mapped.data);
         const { header: _, reason, ...rest } = data;
         const known = reason === 'initial' || reason === 'resume' || reason === 'fallback';
-        this.#moved(event.seq, this.#emit('request/header', { header: mapped.data, reason: known ? reason : 'fallback' }));
+        this.#seqs.set(event.seq, this.#emit('request/header', { header: mapped.data, reason: known ? reason : 'fallback' }));
         return this.#done(event, { ...rest, ...(!known && reason !== undefined && { reason }), ...(!isEmpty(mapped.rest) && { header: mapped.rest as JsonValue }) });
       }
       const { system, tools, config, messagePrefix, ...rest } = data;
@@ -269,7 +269,7 @@ export class DshLog {
       const next = applyHeaderDelta(this.#request, delta as unknown as SessionEventMap['request/header-delta']);
       if (requestHeaderOf(next) === undefined) throw new TypeError('what it makes is not formed like one');
       this.#request = next;
-      this.#moved(event.seq, this.#emit('request/header-delta', delta as unknown as SessionEventMap['request/header-delta']));
+      this.#seqs.set(event.seq, this.#emit('request/header-delta', delta as unknown as SessionEventMap['request/header-delta']));
       return this.#done(event, rest);
     } catch (error) {
       this.#context.report.anomaly('malformed-header', `line ${line} is a request header that cannot be used: ${error instanceof Error ? error.message : String(error)}`, { line });
@@ -284,7 +284,7 @@ export class DshLog {
       this.#needTurn(event);
       this.#closeCompaction('the next one began');
       this.#compaction = true;
-      this.#moved(event.seq, this.#emit('compact/start', { turn: this.#turn }));
+      this.#seqs.set(event.seq, this.#emit('compact/start', { turn: this.#turn }));
       return this.#done(event, rest);
     }
     if (!this.#compaction) return this.#keepWhole(event);
@@ -292,13 +292,13 @@ export class DshLog {
       const { error, ...more } = rest;
       const text = error === undefined || error === null ? undefined : (stringOf(error) ?? stringOf(objectOf(error).message) ?? JSON.stringify(error));
       this.#compaction = false;
-      this.#moved(event.seq, this.#emit('compact/end', { turn: this.#turn, ...(text !== undefined && { error: text }) }));
+      this.#seqs.set(event.seq, this.#emit('compact/end', { turn: this.#turn, ...(text !== undefined && { error: text }) }));
       return this.#done(event, { ...more, ...(isObject(error) && { error }) });
     }
     const { summary, shadowedRange, shadowedSeqs, shadowedTokenCount, model, maxTokens, ...more } = rest;
     const { start, end } = objectOf(shadowedRange);
-    const seqs = listOf(shadowedSeqs).flatMap((seq) => (typeof seq === 'number' ? (this.#ours(seq) ?? []) : []));
-    const range = [start, end].flatMap((seq) => (typeof seq === 'number' ? (this.#ours(seq) ?? []) : []));
+    const seqs = listOf(shadowedSeqs).flatMap((seq) => (typeof seq === 'number' ? (this.#seqs.get(seq) ?? []) : []));
+    const range = [start, end].flatMap((seq) => (typeof seq === 'number' ? (this.#seqs.get(seq) ?? []) : []));
     if (!Array.isArray(summary) || range.length < 2) return this.#keepWhole(event);
     const seq = this.#emit('compact/summary', {
       summary: summary as never,
@@ -308,7 +308,7 @@ export class DshLog {
       model: stringOf(model) ?? 'unknown',
       ...(typeof maxTokens === 'number' && { maxTokens }),
     });
-    this.#moved(event.seq, seq);
+    this.#seqs.set(event.seq, seq);
     return this.#done(event, more);
   }
 
@@ -318,7 +318,7 @@ export class DshLog {
     const { time } = event;
     this.#inTurn(() => {
       this.#time = time;
-      this.#moved(event.seq, this.#emit(event.type as 'todo/write', data as unknown as SessionEventMap['todo/write']));
+      this.#seqs.set(event.seq, this.#emit(event.type as 'todo/write', data as unknown as SessionEventMap['todo/write']));
     });
     return true;
   }
@@ -337,13 +337,20 @@ export class DshLog {
   #rest(event: Event, rest: Raw): void {
     const beside = event.value.ignorable === undefined ? {} : { ignorable: event.value.ignorable };
     if (isEmpty(rest) && isEmpty(beside)) return;
-    if (this.#turnOpen) this.#record(event, { ...beside, data: rest } as JsonValue);
+    if (this.#turnOpen) this.#record(event.line, event.type, { ...beside, data: rest } as JsonValue);
     else this.keep(event.line, event.type, { ...beside, data: rest } as JsonValue, undefined);
   }
 
-  #record(event: Event, raw: JsonValue): number {
-    const { source } = this.#context.report;
-    return this.#emit('import/record', { source: { format: 'dsh', line: event.line, ...(source !== undefined && { file: source }) }, kind: event.type, raw });
+  #record(line: number, kind: string, raw: JsonValue): number {
+    const { report } = this.#context;
+    const source = { format: 'dsh', line, ...(report.source !== undefined && { file: report.source }) };
+    try {
+      return this.#emit('import/record', { source, kind, raw });
+    } catch (error) {
+      if (!isTooDeep(error)) throw error;
+      report.anomaly('too-deep', `line ${line} is nested too deeply; it is kept as text`, { line });
+      return this.#emit('import/record', { source, kind, raw: deepText(raw) });
+    }
   }
 
   // ------------------------------------------------------------------------------------------------------------ turns
@@ -357,17 +364,13 @@ export class DshLog {
     this.#turn++;
     this.#turnOpen = true;
     this.#step = 0;
-    const { time } = this;
+    const time = this.#time;
     const seq = this.#emit('turn/start', { turn: this.#turn, trigger: trigger as never });
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const run of waiting) run();
     this.#time = time;
-    if (of !== undefined) this.#moved(of, seq);
-  }
-
-  private get time(): number {
-    return this.#time;
+    if (of !== undefined) this.#seqs.set(of, seq);
   }
 
   #needTurn(event: Event): void {
@@ -434,7 +437,7 @@ export class DshLog {
   #place(seq: unknown, line: number): number | undefined {
     const { report } = this.#context;
     if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < this.#due) {
-      report.anomaly('seq-repeated', `line ${line}: seq ${String(seq)} was used before, or is none; seq ${this.#due} was due`, { line });
+      report.anomaly('seq-repeated', `line ${line}: seq ${JSON.stringify(seq)} was used before, or is none; seq ${this.#due} was due`, { line });
       return undefined;
     }
     if (seq > this.#due) report.anomaly('seq-gap', `line ${line}: events are missing before this one, from seq ${this.#due} on`, { line });
@@ -442,36 +445,22 @@ export class DshLog {
     return seq;
   }
 
-  /** Notes that their event `seq` is ours `own`. Events that waited come later than their seq; runs stay sorted by it. */
-  #moved(seq: number | undefined, own: number): void {
-    if (seq === undefined) return;
-    const last = this.#runs.at(-1);
-    if (last !== undefined && seq === last.to + 1 && own - seq === last.shift) {
-      last.to = seq;
-      return;
+  /** As {@link DshLog.#emit}; `undefined`, and nothing is written, for what is nested too deeply. */
+  #emitShallow<T extends SessionEventType>(type: T, data: SessionEventMap[T], fields: { surfaceOp: SurfaceOp; sourceEventSeqs?: number[] }): number | undefined {
+    try {
+      return this.#emit(type, data, fields);
+    } catch (error) {
+      if (!isTooDeep(error)) throw error;
+      return undefined;
     }
-    let at = this.#runs.length;
-    while (at > 0 && this.#runs[at - 1]!.from > seq) at--;
-    this.#runs.splice(at, 0, { from: seq, to: seq, shift: own - seq });
-  }
-
-  /** Our seq of their event. */
-  #ours(seq: number): number | undefined {
-    let low = 0;
-    let high = this.#runs.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#runs[middle]!.from <= seq) low = middle + 1;
-      else high = middle;
-    }
-    const run = this.#runs[low - 1];
-    return run !== undefined && seq <= run.to ? seq + run.shift : undefined;
   }
 
   #emit<T extends SessionEventType>(type: T, data: SessionEventMap[T], fields?: { surfaceOp: SurfaceOp; sourceEventSeqs?: number[] }): number {
-    const seq = this.#seq++;
+    const seq = this.#seq;
     const { surfaceOp, sourceEventSeqs } = fields ?? {};
+    // Nothing has changed yet where this throws.
     this.#lines.push(JSON.stringify({ type, seq, time: this.#time, data, ...(sourceEventSeqs !== undefined && { sourceEventSeqs }), ...(surfaceOp !== undefined && { surfaceOp }) }));
+    this.#seq++;
     return seq;
   }
 }

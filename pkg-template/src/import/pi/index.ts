@@ -6,7 +6,7 @@
  */
 
 import { SESSION_FORMAT_VERSION } from '../../ids.js';
-import type { Context } from '../context.js';
+import { type Context, nameOf } from '../context.js';
 import { timeOf } from '../json.js';
 import { Planner } from '../paths.js';
 import { NONE } from '../records.js';
@@ -24,8 +24,8 @@ export async function importPi(source: ImportSource, context: Context): Promise<
   const { main, others } = scan.leaves();
   if (main !== NONE) planner.add(main, 'main', undefined);
   else planner.paths.push({ role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
-  for (const leaf of others) if (!planner.owned(leaf)) planner.add(leaf, 'fork', scan.name(leaf));
-  const base = scan.id ?? source.name;
+  for (const leaf of others) if (!planner.owned(leaf) && context.anotherFork()) planner.add(leaf, 'fork', await scan.name(leaf));
+  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
@@ -34,7 +34,7 @@ export async function importPi(source: ImportSource, context: Context): Promise<
       file: report.source,
       header: (path, index) => ({
         version: SESSION_FORMAT_VERSION,
-        id: index === 0 ? base : `${base}.${path.origin ?? index}`,
+        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
         createdAt: scan.createdAt ?? 0,
         ...(scan.cwd !== undefined && { cwd: scan.cwd }),
         ...(index === 0 && scan.parentSession !== undefined && { parentSession: scan.parentSession }),

@@ -169,7 +169,7 @@ export class PiMapper implements Mapper {
   #keep(record: SourceRecord, raw: JsonValue): void {
     if (isObject(raw) && isEmpty(raw)) return;
     const file = this.#report.source;
-    this.#builder.keep({ format: 'pi', line: record.line, ...(file !== undefined && { file }) }, record.kind, raw, record.text.length);
+    this.#builder.keep({ format: 'pi', line: record.line, ...(file !== undefined && { file }) }, record.kind, raw, record.size);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.js';
 import { idOf, isAbsolute, isObject, listOf, objectOf, type Raw, stringOf, timeOf } from '../json.js';
+import { IdTable } from '../id-table.js';
 import type { Tree } from '../paths.js';
 import { Integers, NONE, RecordTable } from '../records.js';
 import type { Report } from '../report.js';
@@ -22,13 +23,14 @@ export class PiScan implements Tree {
   /** First-generation headers name the model. */
   header: Raw = {};
   readonly #report: Report;
-  readonly #ids = new Map<string, number>();
-  readonly #names = new Map<number, string>();
+  readonly #ids = new IdTable();
+  readonly #twins = new Set<number>();
+  readonly #nameless = new Set<number>();
   readonly #parents = new Integers();
   readonly #missing = new Map<number, string>();
   readonly #depths = new Integers();
   readonly #prompts = new Set<number>();
-  readonly #answered = new Set<string>();
+  readonly #answered = new IdTable();
   /** Entries by the index that first-generation compactions use: the header is entry 0. */
   readonly #entries: number[] = [];
   #header = NONE;
@@ -44,7 +46,7 @@ export class PiScan implements Tree {
     for (const [index, parent] of this.#missing) {
       const known = this.#ids.get(parent);
       const line = this.table.line(index);
-      if (known !== undefined) this.#parents.set(index, known);
+      if (known !== NONE) this.#parents.set(index, known);
       else this.#report.anomaly('phantom-parent', `the parent of line ${line} is not in the file: ${JSON.stringify(parent)}; its path begins here`, { line, id: parent });
     }
     if (this.#header === NONE) this.#report.anomaly('no-header', 'the file does not begin with a session header');
@@ -67,8 +69,11 @@ export class PiScan implements Tree {
   }
 
   /** What an entry is called: its id, or its place. */
-  name(index: number): string {
-    return this.#names.get(index) ?? `line:${this.table.line(index)}`;
+  async name(index: number): Promise<string> {
+    const line = this.table.line(index);
+    if (this.#twins.has(index)) return `dup:${line}`;
+    if (this.generation === 1 || this.#nameless.has(index)) return `line:${line}`;
+    return idOf((await this.table.reader()(index)).value.id) ?? `line:${line}`;
   }
 
   /** Whether a call is answered somewhere. */
@@ -100,7 +105,10 @@ export class PiScan implements Tree {
   /** The entry that a compaction keeps first; `undefined` where it names none that is known. */
   firstKept(compaction: Raw): number | undefined {
     const id = stringOf(compaction.firstKeptEntryId);
-    if (id !== undefined) return this.#ids.get(id);
+    if (id !== undefined) {
+      const known = this.#ids.get(id);
+      return known === NONE ? undefined : known;
+    }
     const at = compaction.firstKeptEntryIndex;
     return typeof at === 'number' ? this.#entries[at] : undefined;
   }
@@ -139,7 +147,7 @@ export class PiScan implements Tree {
     if (role === 'user') this.#prompts.add(index);
     if (role === 'toolResult') {
       const id = stringOf(objectOf(value.message).toolCallId);
-      if (id !== undefined) this.#answered.add(id);
+      if (id !== undefined) this.#answered.set(id, index);
     }
     return role === undefined ? type : `${type}/${role}`;
   }
@@ -166,18 +174,18 @@ export class PiScan implements Tree {
     }
     const id = idOf(value.id);
     if (id === undefined) {
+      this.#nameless.add(index);
       this.#report.anomaly('entry-without-id', `line ${line} is an entry without an id; it makes a path of its own`, { line });
     } else if (this.#ids.has(id)) {
-      this.#report.anomaly('duplicate-id', `line ${line} has the id of line ${this.table.line(this.#ids.get(id)!)}; what names it means the first one`, { line, id });
-      this.#names.set(index, `dup:${line}`);
+      this.#report.anomaly('duplicate-id', `line ${line} has the id of line ${this.table.line(this.#ids.get(id))}; what names it means the first one`, { line, id });
+      this.#twins.add(index);
     } else {
       this.#ids.set(id, index);
-      this.#names.set(index, id);
     }
     const parent = idOf(value.parentId);
     if (parent !== undefined) {
       const known = this.#ids.get(parent);
-      if (known !== undefined && known !== index) this.#parents.set(index, known);
+      if (known !== NONE && known !== index) this.#parents.set(index, known);
       else this.#missing.set(index, parent);
     }
     if (id !== undefined || this.#last === NONE) this.#last = index;
