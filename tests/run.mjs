@@ -37,7 +37,8 @@ const compiled = once(async () => {
   await built();
   // Emits too: the tests of the later stages run from target/tests.
   await runNode('node_modules/typescript/bin/tsc', ['-p', 'tests/tsconfig.json']);
-  await runNode('node_modules/typescript/bin/tsc', ['-p', 'www']);
+  // The page's modules and its components; the compiler alone knows nothing of the latter.
+  await runNode('node_modules/svelte-check/bin/svelte-check', ['--workspace', 'www', '--tsconfig', './tsconfig.json', '--fail-on-warnings', '--output', 'human']);
 });
 
 async function main() {

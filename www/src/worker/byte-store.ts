@@ -1,0 +1,36 @@
+/** The bytes of a log, where the browser keeps them: a file of the person's disk stays there until a part of it is read. */
+
+export class ByteStore {
+  #parts: Blob[] = [];
+  #whole: Blob | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  append(part: Blob | Uint8Array<ArrayBuffer>): void {
+    const blob = part instanceof Blob ? part : new Blob([part]);
+    this.#parts.push(blob);
+    this.#size += blob.size;
+    this.#whole = undefined;
+  }
+
+  /** Everything so far. A blob of blobs copies nothing. */
+  blob(): Blob {
+    if (this.#whole === undefined) {
+      this.#whole = this.#parts.length === 1 ? this.#parts[0]! : new Blob(this.#parts);
+      this.#parts = [this.#whole];
+    }
+    return this.#whole;
+  }
+
+  /** @throws (rejects) where a file was changed or removed since it was opened */
+  async read(from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      return new Uint8Array(await this.blob().slice(from, to).arrayBuffer());
+    } catch (cause) {
+      throw new Error('The file cannot be read any more: it was changed, moved or removed since it was opened. Open it again.', { cause });
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** What a person takes away: the log or a part of it, as it is or without its secrets. */
+
+import type { Session } from 'palimpsest';
+import { htmlParts, markdownParts, toMessages } from 'palimpsest/export';
+import { findSecrets, redactSession, type Pattern, type RedactOptions, type SecretKind } from 'palimpsest/redact';
+import type { Redaction, Secrets, TakeForm } from '../lib/protocol.js';
+import type { Log } from './log.js';
+import { jsonText } from './requests.js';
+
+/** Most hits that are shown in a preview; all are taken out. */
+const HITS = 500;
+
+/** The file of a form. @throws what the package says of a pattern that cannot be used */
+export function take(log: Log, form: TakeForm, redaction: Redaction | undefined): Blob {
+  if (!redaction && form.what === 'jsonl') return log.store.blob();
+  if (!redaction && form.what === 'selection') return lines(log, form.from, form.to);
+  if (!redaction) return write(log.live, form);
+  const { session } = redactSession(log.live, optionsOf(redaction));
+  try {
+    return write(session, form);
+  } finally {
+    session.free();
+  }
+}
+
+/** What would be taken out. */
+export function secretsIn(log: Log, redaction: Redaction): Secrets {
+  const { hits, counts } = findSecrets(log.live, { ...optionsOf(redaction), maxHits: HITS });
+  return { hits: hits.map(({ seq, path, kind, placeholder, excerpt, masked }) => ({ ...(seq !== undefined && { seq }), path, kind, placeholder, excerpt, masked })), counts };
+}
+
+function write(session: Session, form: TakeForm): Blob {
+  switch (form.what) {
+    case 'jsonl': return new Blob([session.headerLine(), session.jsonl()] as BlobPart[], { type: 'application/x-ndjson' });
+    case 'selection': return new Blob([session.headerLine(), session.jsonl(form.from, Math.min(form.to + 1, session.seq))] as BlobPart[], { type: 'application/x-ndjson' });
+    case 'request': return new Blob([jsonText(session.at(Math.min(form.seq, session.seq - 1)).request(), 2)], { type: 'application/json' });
+    case 'messages': return new Blob([jsonText(toMessages(session, { at: Math.min(form.seq, session.seq - 1) }), 2)], { type: 'application/json' });
+    case 'markdown': return new Blob([...markdownParts(session)], { type: 'text/markdown' });
+    case 'html': return new Blob([...htmlParts(session)], { type: 'text/html' });
+  }
+}
+
+/** The header line and the lines of a range of rows, as they are stored. */
+function lines({ store, outline, headEnd }: Log, from: number, to: number): Blob {
+  const last = Math.min(to, outline.length - 1);
+  return new Blob([store.blob().slice(0, headEnd), store.blob().slice(outline.offsets.at(from), outline.endOf(last))]);
+}
+
+function optionsOf({ kinds, words, patterns }: Redaction): RedactOptions {
+  return {
+    kinds: kinds as SecretKind[],
+    words,
+    patterns: patterns.map((source): Pattern => {
+      try {
+        return { kind: 'own', pattern: new RegExp(source) };
+      } catch (error) {
+        throw new Error(`${source} is no regular expression: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }),
+  };
+}
