@@ -19,7 +19,7 @@ function onTerminal(args: readonly string[], env: Readonly<Record<string, string
   const command = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
   return new Promise((resolve, reject) => {
     const child = execFile('script', ['--quiet', '--return', '--command', command, '/dev/null'], { env: { ...process.env, NO_COLOR: '', FORCE_COLOR: '', TERM: 'xterm-256color', ...env }, maxBuffer: 1 << 26 }, (error, out) => {
-      if (error !== null && error.code !== 1) reject(error);
+      if (error !== null && error.code !== 1) reject(new Error('script failed', { cause: error }));
       else resolve(out);
     });
     child.stdout?.on('data', tell);
