@@ -19,7 +19,7 @@ export interface EventSource {
 /** Most events that reading in order fetches at once. */
 const PAGE = 256;
 
-/** Entries of the weak cache at which dead ones are swept. */
+/** Entries of the weak cache at which dead ones are swept for the first time. */
 const SWEEP = 4096;
 
 class Pages {
@@ -28,6 +28,7 @@ class Pages {
   #last = -2;
   #ahead = 1;
   readonly #held = new Map<number, WeakRef<SessionEvent>>();
+  #sweepAt = SWEEP;
 
   constructor(readonly source: EventSource) {}
 
@@ -53,8 +54,10 @@ class Pages {
       return event;
     });
     this.#from = from;
-    if (this.#held.size > SWEEP) {
+    if (this.#held.size > this.#sweepAt) {
       for (const [seq, ref] of this.#held) if (ref.deref() === undefined) this.#held.delete(seq);
+      // What is still held, or was looked at in this very turn, is not looked through again at every step.
+      this.#sweepAt = Math.max(SWEEP, 2 * this.#held.size);
     }
   }
 }
