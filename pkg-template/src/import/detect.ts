@@ -46,12 +46,16 @@ function sessionHeader(header: Raw, records: readonly Raw[]): Detected | undefin
   }
   if (typeof header.createdAt !== 'number' || typeof header.version !== 'number') return undefined;
   if (isHarness(header, records)) return { format: 'dsh', detail: `DeepSeek Harness, version ${header.version}` };
-  return header.version === 0 ? { format: 'palimpsest', detail: 'palimpsest' } : undefined;
+  return { format: 'palimpsest', detail: header.version === 0 ? 'palimpsest' : `palimpsest, version ${header.version}` };
 }
 
-/** The harness says how deep it delegates, packs its chunks and wraps its messages; before that, it wrote logs as ours. */
+/**
+ * The harness says how deep it delegates, packs its chunks and wraps its messages; before that, it wrote logs as ours. A
+ * log that was imported from it is ours, whatever its events are called.
+ */
 function isHarness(header: Raw, records: readonly Raw[]): boolean {
-  if ('delegationDepth' in header || 'agentPreset' in header || 'origin' in header || header.version !== 0) return true;
+  if (records.some(({ type }) => type === 'import/record')) return false;
+  if ('delegationDepth' in header || 'agentPreset' in header || 'origin' in header || 'isSeeded' in header) return true;
   return records.some(({ type, data }) => {
     if (/-chunks$|^(agent|compaction|session|subagent)\//.test(stringOf(type) ?? '')) return true;
     return isObject(data) && (type === 'assistant/message' || type === 'tool/result') && isObject(data.message);
