@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { launchFirefox } from '../support/browser.js';
 import { show, texts, Viewer } from '../support/viewer.js';
 
 suite('live', () => {
@@ -82,6 +83,22 @@ suite('live', () => {
     await reader.locator('#model-head').waitFor();
     assert.deepEqual(problems, []);
     await context.close();
+  });
+
+  test('in Firefox an agent writes, and the page follows', async () => {
+    const firefox = await launchFirefox();
+    try {
+      const page = await firefox.newPage();
+      await page.setViewport({ width: 1280, height: 800 });
+      await page.goto(viewer.address('#view=try'));
+      await page.locator('::-p-text(Start a session)').click();
+      await page.waitForSelector('#live');
+      await page.locator('::-p-text(Say it)').click();
+      await page.waitForFunction(() => document.querySelector('.try-feed')?.textContent.includes('turn 1 is over, and durable'), { timeout: 60_000 });
+      await page.waitForFunction(() => document.querySelector('.try-log')?.textContent.includes('Unless clouds come, cover them.'), { timeout: 60_000 });
+    } finally {
+      await firefox.close();
+    }
   });
 
   test('stored sessions are at hand after a reload, and can be removed', async () => {

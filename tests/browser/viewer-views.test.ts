@@ -307,6 +307,9 @@ suite('the views', () => {
       await page.locator('#search-text').fill('(');
       await page.keyboard.press('Enter');
       await status.getByText('This is no regular expression').waitFor();
+      await page.locator('#search-text').fill('');
+      await page.getByText('All texts in all events are searched').waitFor();
+      assert.equal(await page.locator('#search-text').inputValue(), '', 'what was taken out does not come back');
     }));
 
     test('leads from a match to its event, by keyboard as well', () => viewer.visit(`${LONG}&view=search&find=stemming`, async (page) => {

@@ -17,6 +17,7 @@ export const SCREENSHOTS = join(process.cwd(), 'target/screenshots');
 /** Sessions that the site carries. */
 export const EXAMPLES = join(WWW, 'public/examples');
 
+/** How a page is opened: its size, its theme. */
 export type Options = NonNullable<Parameters<Browser['newPage']>[0]>;
 
 /** The site below some path of a server that knows nothing of it, and a browser. */
