@@ -171,6 +171,14 @@ describe('show', () => {
     assert.match(out, /question 1/);
     assert.match(err, /^note: .*damaged: .*what can be read/);
   });
+
+  it('of two writers the first, and says how to see the other', async () => {
+    const lines = (await readFile(log, 'utf8')).split('\n').slice(0, -1);
+    const second = lines.slice(-2).map((line) => line.replace('"time":', '"by":2,"time":'));
+    const { code, err } = await cli(['show', await place.write('writers.jsonl', `${[...lines, ...second].join('\n')}\n`)]);
+    assert.equal(code, 0);
+    assert.match(err, /in 2 sessions, .*--session ID/);
+  });
 });
 
 describe('stats', () => {

@@ -65,7 +65,7 @@ async function openOwn(from: ByteSource): Promise<Opened> {
     const [session] = sessions;
     if (session === undefined) throw error;
     const lostBytes = lost.reduce((sum, { from: start, to }) => sum + to - start, 0);
-    tell(from.path, `it is damaged: ${count(findings.filter(({ severity }) => severity !== 'info').length, 'finding')}, ${count(lostBytes, 'byte')} unreadable; this is what can be read. \`palimpsest check\` lists the damage`);
+    tell(from.path, `it is damaged: ${count(findings.filter(({ severity }) => severity !== 'info').length, 'finding')}, ${count(lostBytes, 'byte')} unreadable; this is what can be read${sessions.length > 1 ? `, in ${sessions.length} sessions, of which a command takes the first or the one of --session ID` : ''}. \`palimpsest check\` lists the damage`);
     return { session, sessions, format: 'palimpsest', bytes, damaged: true };
   }
 }
