@@ -1,13 +1,14 @@
 /** Other agents' logs on the command line: imported, opened on the way, checked. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, watch } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { type Message, SessionReader } from 'palimpsest';
-import { cli, cliJson, type Folder, folder } from '../support/cli.js';
+import { BIN, cli, cliJson, type Folder, folder } from '../support/cli.js';
 
 interface Imported {
   readonly imported: readonly { readonly source: string; readonly format: string; readonly sessions: readonly { readonly id: string; readonly role: string; readonly events: number; readonly file: string }[]; readonly report: { readonly records: number; readonly mapped: number; readonly kept: number } }[];
@@ -38,6 +39,27 @@ before(async () => {
 after(() => place[Symbol.asyncDispose]());
 
 describe('import', () => {
+  it('a sub-agent whose session is gone is imported by itself', async () => {
+    const folder = join(place.path, 'orphan/c-9/subagents');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'agent-x.jsonl'), lines(TALK.map((record) => ({ ...record, isSidechain: true, agentId: 'x' }))));
+    const { imported, exit } = await cliJson<Imported>(['import', join(place.path, 'orphan'), '-o', `${join(place.path, 'orphans')}/`]);
+    assert.deepEqual([exit, imported.length], [0, 1]);
+  });
+
+  it('interrupted, leaves nothing behind', async () => {
+    const store = join(place.path, 'interrupted');
+    await mkdir(store);
+    const big = await place.write('big.jsonl', lines(Array.from({ length: 60_000 }, (_, at) => claude(`u${at}`, at === 0 ? null : `u${at - 1}`, at % 2 === 0 ? 'user' : 'assistant', [{ type: 'text', text: 'word' }], { timestamp: '2026-01-02T03:04:05.000Z' }))));
+    const child = spawn(process.execPath, [BIN, 'import', big, '-o', `${store}/`], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    const begun = watch(store);
+    begun.once('change', () => child.kill('SIGINT'));
+    assert.equal(await ended, 130);
+    begun.close();
+    assert.deepEqual(await readdir(store), []);
+  });
+
   it('a folder into a store: each session in its place, sub-agents with the session that started them', async () => {
     const store = join(place.path, 'store');
     const { imported, failed, exit } = await cliJson<Imported>(['import', join(place.path, 'project'), '-o', `${store}/`]);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -66,6 +67,9 @@ describe('a command line that is wrong', () => {
     [['show', 'x', '--as', 'poem'], /Allowed choices are messages, request, surface, events/],
     [['repair', 'x'], /required option '-o, --output/],
     [['view', '--port', '99999'], /0 to 65535/],
+    [['ls', '-n', '0'], /1 or more/],
+    [['search', 'x', '-m', '0'], /1 or more/],
+    [['redact', 'x', '--dry-run', '--kind', 'poem'], /Allowed choices are private-key, /],
   ];
   for (const [args, message] of cases) {
     it(`${args.join(' ')}: exit code 2, on standard error, with a hint`, async () => {
@@ -90,6 +94,25 @@ describe('a file that cannot be had', () => {
   });
 });
 
+describe('a place that cannot be written to', () => {
+  it('a directory that is not there is named, and so is what to do', async () => {
+    const { code, err } = await cli(['export', log, '-o', join(place.path, 'nowhere', 'page.md')]);
+    assert.equal(code, 3);
+    assert.match(err, /there is no directory .*nowhere\nhint: make it first/);
+  });
+
+  it('a full disk behind standard output is exit code 3, not the 1 of a finding', { skip: process.platform !== 'linux' }, async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [BIN, 'check', log], { stdio: ['ignore', full, 'pipe'] });
+    let err = '';
+    child.stderr!.setEncoding('utf8').on('data', (words: string) => (err += words));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    closeSync(full);
+    assert.equal(code, 3);
+    assert.match(err, /^error: .*\nhint: the disk is full\n$/);
+  });
+});
+
 describe('show', () => {
   it('the history, at the end or at any seq, as JSON the one that the library derives', async () => {
     assert.deepEqual(JSON.parse((await cli(['show', log, '--json'])).out) as Message[], session.deriveMessages());
@@ -109,6 +132,15 @@ describe('show', () => {
   it('obeys no escape sequence of the log', async () => {
     for (const as of ['messages', 'events', 'surface', 'request']) assert.ok(!(await cli(['show', log, '--as', as])).out.includes('\u001b'));
     assert.match((await cli(['show', log])).out, /\\u001b\[31mred/);
+  });
+
+  it('events as JSON are the lines of the log, however deep and with numbers of any size', async () => {
+    const lines = (await readFile(log, 'utf8')).split('\n').slice(0, -1);
+    const deep = `{"type":"own/deep","seq":15,"time":1,"data":{"n":12345678901234567890,"d":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    const file = await place.write('deep.jsonl', `${[...lines, deep].join('\n')}\n`);
+    const { code, out } = await cli(['show', file, '--as', 'events', '--json']);
+    assert.equal(code, 0);
+    assert.deepEqual(out.split('\n'), [...lines.slice(1), deep, '']);
   });
 
   it('a seq behind the end is refused, with the seqs that there are', async () => {
@@ -138,6 +170,14 @@ describe('show', () => {
     assert.equal(code, 0);
     assert.match(out, /question 1/);
     assert.match(err, /^note: .*damaged: .*what can be read/);
+  });
+
+  it('of two writers the first, and says how to see the other', async () => {
+    const lines = (await readFile(log, 'utf8')).split('\n').slice(0, -1);
+    const second = lines.slice(-2).map((line) => line.replace('"time":', '"by":2,"time":'));
+    const { code, err } = await cli(['show', await place.write('writers.jsonl', `${[...lines, ...second].join('\n')}\n`)]);
+    assert.equal(code, 0);
+    assert.match(err, /in 2 sessions, .*--session ID/);
   });
 });
 
@@ -216,7 +256,13 @@ describe('redact', () => {
     assert.doesNotMatch(await readFile(clean, 'utf8'), /alice|someone@|brief/);
     assert.deepEqual(await readFile(log), bytes);
     assert.equal((await cli(['redact', log])).code, 2);
-    assert.equal((await cli(['redact', log, '--dry-run', '--pattern', '('])).code, 2);
+    for (const pattern of ['(', '']) assert.equal((await cli(['redact', log, '--dry-run', '--pattern', pattern])).code, 2);
+  });
+
+  it('says so where there is nothing to take out', async () => {
+    assert.equal((await cli(['redact', log, '--dry-run', '--kind', 'jwt'])).out, 'nothing would be taken out\n');
+    const clean = join(place.path, 'clean-jwt.jsonl');
+    assert.equal((await cli(['redact', log, '-o', clean, '--kind', 'jwt'])).out, `nothing was found to take out; the copy is ${clean}\n`);
   });
 });
 
@@ -239,6 +285,14 @@ describe('tail', () => {
   it('shows the last events', async () => {
     const { out } = await cli(['tail', log, '-n', '2', '--json']);
     assert.deepEqual(out.trimEnd().split('\n').map((line) => (JSON.parse(line) as { seq: number }).seq), [13, 14]);
+  });
+
+  it('standard input and directories have no end to begin at', async () => {
+    for (const path of ['-', place.path]) {
+      const { code, err } = await cli(['tail', path]);
+      assert.equal(code, 2);
+      assert.match(err, /^error: .*\nhint: name /);
+    }
   });
 
   it('goes on as the log grows, and ends when it is told to', async () => {

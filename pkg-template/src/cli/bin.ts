@@ -10,7 +10,7 @@ import { program } from './program.js';
 // Whoever reads the output may stop reading: `palimpsest show FILE | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(Exit.ok);
-  throw error;
+  process.exit(report(error));
 });
 
 const outcome = { exit: Exit.ok as number };

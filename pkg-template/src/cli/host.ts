@@ -102,6 +102,8 @@ const HINTS: Partial<Record<PalimpsestError['code'], string>> = {
   CORRUPT_LOG: '`palimpsest check FILE` says what is wrong with it, `palimpsest repair FILE -o NEW` writes a repaired copy',
   SEQ_MISMATCH: '`palimpsest check FILE` says what is wrong with it, `palimpsest repair FILE -o NEW` writes a repaired copy',
   INVALID_HEADER: 'is it a session log? `palimpsest check FILE` says what can be read of it',
+  UNKNOWN_FORMAT: 'is it a session log? `palimpsest check FILE` says what its bytes are',
+  INVALID_ID: 'give another one with --id',
   UNSUPPORTED_VERSION: 'open it with the version of palimpsest that wrote it',
   INVALID_SEQ: '`palimpsest show FILE --as events` lists the seqs',
   SESSION_COLLISION: 'a session of this id is stored there already; give another one with --id',

@@ -1,8 +1,10 @@
 /** `palimpsest import`: another agent's logs as sessions of ours. */
 
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { link, mkdir, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import process from 'node:process';
 import { importLog, type ImportReport, type ImportResult } from '../import/index.js';
 import { fileSink, fileSource } from '../import/node.js';
 import { directoryOf } from '../persistence/jsonl.js';
@@ -66,8 +68,7 @@ async function expanded(paths: readonly string[], failed: (error: unknown) => vo
         continue;
       }
       for await (const file of logsBelow(path, (_, error) => failed(error))) {
-        // These come with the session that has started them.
-        if (file.includes(`${sep}subagents${sep}`)) continue;
+        if (await comesWithItsSession(file)) continue;
         if (isForeign(await head(file, 64 * 1024), file)) sources.push(file);
       }
     } catch (error) {
@@ -77,11 +78,23 @@ async function expanded(paths: readonly string[], failed: (error: unknown) => vo
   return sources;
 }
 
+/** Whether a file is that of a sub-agent, which is imported with the session that has started it; alone, when that is gone. */
+async function comesWithItsSession(file: string): Promise<boolean> {
+  const folder = dirname(resolve(file));
+  if (basename(folder) !== 'subagents' || !basename(file).startsWith('agent-')) return false;
+  return (await stat(`${dirname(folder)}.jsonl`).catch(() => undefined))?.isFile() ?? false;
+}
+
 /** Everything is written beside its place first: what is interrupted leaves nothing that looks like a session. */
 async function importOne(path: string, output: string, isStore: boolean, forks: boolean): Promise<Imported> {
   const staging = join(isStore ? resolve(output) : dirname(resolve(output)), `.import-${randomUUID()}`);
   const progress = new Progress(`importing ${basename(path)}`);
   const source = await fileSource(path);
+  const interrupted = (): void => {
+    rmSync(staging, { recursive: true, force: true });
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted);
   try {
     await mkdir(staging, { recursive: true });
     const sink = fileSink(staging);
@@ -103,6 +116,7 @@ async function importOne(path: string, output: string, isStore: boolean, forks: 
     const { format, detail, report, sessions } = result;
     return { source: path, format, detail, report, sessions: sessions.map(({ id, role, events }, index) => ({ id, role, events, file: places[index]!.place })) };
   } finally {
+    process.off('SIGINT', interrupted);
     progress.end();
     await source.close();
     await rm(staging, { recursive: true, force: true });

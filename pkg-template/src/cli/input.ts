@@ -65,7 +65,7 @@ async function openOwn(from: ByteSource): Promise<Opened> {
     const [session] = sessions;
     if (session === undefined) throw error;
     const lostBytes = lost.reduce((sum, { from: start, to }) => sum + to - start, 0);
-    tell(from.path, `it is damaged: ${count(findings.filter(({ severity }) => severity !== 'info').length, 'finding')}, ${count(lostBytes, 'byte')} unreadable; this is what can be read. \`palimpsest check\` lists the damage`);
+    tell(from.path, `it is damaged: ${count(findings.filter(({ severity }) => severity !== 'info').length, 'finding')}, ${count(lostBytes, 'byte')} unreadable; this is what can be read${sessions.length > 1 ? `, in ${sessions.length} sessions, of which a command takes the first or the one of --session ID` : ''}. \`palimpsest check\` lists the damage`);
     return { session, sessions, format: 'palimpsest', bytes, damaged: true };
   }
 }
@@ -95,7 +95,7 @@ async function openStore(path: string, backend: StorageBackend, id: string | und
   const { sessions, broken } = await listStored(backend);
   const wanted = id ?? (sessions.length === 1 ? sessions[0]!.id : undefined);
   if (wanted === undefined) {
-    const hint = sessions.length === 0 ? `it holds no session that can be read${broken.length > 0 ? `, and ${broken.length} broken ones` : ''}` : 'name one with --session ID; `palimpsest ls` lists them';
+    const hint = sessions.length === 0 ? `as a store it holds none that can be read${broken.length > 0 ? `, and ${broken.length} broken ones` : ''}; name a log, \`palimpsest ls DIR\` lists those below a directory` : 'name one with --session ID; `palimpsest ls` lists them';
     throw new CliError(`${path} holds ${count(sessions.length, 'session')}`, { hint, exit: Exit.usage });
   }
   const store = new SessionStore();

@@ -2,7 +2,7 @@
 
 import { unlinkSync } from 'node:fs';
 import { open, stat, unlink } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import type { Session } from '../session.js';
 import { jsonl } from '../persistence/jsonl.js';
@@ -18,7 +18,9 @@ export async function writeNew(path: string, pieces: Pieces): Promise<void> {
     return;
   }
   const file = await open(path, 'wx').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new CliError(`${path}: there is no directory ${dirname(path)}`, { hint: 'make it first, or name a file elsewhere', cause: error });
+    if (code !== 'EEXIST') throw error;
     throw new CliError(`${path} exists already`, { hint: 'nothing is ever overwritten; name another file, or move this one away', cause: error });
   });
   const interrupted = (): void => {

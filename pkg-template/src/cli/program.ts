@@ -42,6 +42,12 @@ function number(text: string): number {
   return value;
 }
 
+function positive(text: string): number {
+  const value = number(text);
+  if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
+  return value;
+}
+
 function port(text: string): number {
   const value = number(text);
   if (value > 65535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
@@ -49,6 +55,13 @@ function port(text: string): number {
 }
 
 const many = (text: string, others: string[] = []): string[] => [...others, text];
+const KINDS: readonly SecretKind[] = ['private-key', 'api-key', 'jwt', 'credential', 'mail', 'home'];
+function kinds(text: string, others: SecretKind[] = []): SecretKind[] {
+  const kind = KINDS.find((one) => one === text);
+  if (kind === undefined) throw new InvalidArgumentError(`Allowed choices are ${KINDS.join(', ')}.`);
+  return [...others, kind];
+}
+
 const json = new Option('--json', 'print JSON for programs');
 const session = new Option('--session <id>', 'which session, where FILE holds several');
 
@@ -71,7 +84,7 @@ export function program(outcome: Outcome): Command {
     .argument('[root]', 'a directory or a database; the current directory when absent')
     .description('List the sessions below a directory, or in a database, oldest first. Only their headers are read, however large they are; files that cannot be read are named and hide nothing.')
     .addOption(new Option('--agent <name>', "list another agent's sessions, in its usual place when no root is given").choices(['claude', 'codex', 'pi', 'dsh']))
-    .option('-n, --last <count>', 'only the newest ones', number)
+    .option('-n, --last <count>', 'only the newest ones', positive)
     .option('--verbose', 'say how much was read')
     .addOption(json)
     .action(async (path: string | undefined, options: LsOptions) => set(await (await import('./ls.js')).ls(path, options)));
@@ -144,7 +157,7 @@ export function program(outcome: Outcome): Command {
     .description('Write a copy without keys, tokens, passwords, mail addresses and the names in home paths. The same secret has the same placeholder everywhere. Signatures and sealed content are left alone. Shapes are guesses: look at the copy before you publish it.')
     .option('-o, --output <new>', "a new file, a store's directory, or - for standard output")
     .option('--dry-run', 'only list what would be taken out')
-    .option('--kind <kind>', 'look only for this: private-key, api-key, jwt, credential, mail, home (repeatable)', many as (text: string, others?: SecretKind[]) => SecretKind[])
+    .option('--kind <kind>', `look only for this: ${KINDS.join(', ')} (repeatable)`, kinds)
     .option('--pattern <regexp>', 'also take out what matches (repeatable)', many)
     .option('--word <text>', 'also take out this text, such as a name (repeatable)', many)
     .addOption(session)
@@ -158,7 +171,7 @@ export function program(outcome: Outcome): Command {
     .option('-i, --ignore-case', 'whatever the case')
     .option('-F, --fixed', 'the pattern is a text, not a regular expression')
     .option('--type <type>', 'only events of this type, such as user/message (repeatable)', many)
-    .option('-m, --max <count>', 'stop after so many matches', number)
+    .option('-m, --max <count>', 'stop after so many matches', positive)
     .addOption(json)
     .action(async (pattern: string, roots: string[], options: SearchOptions) => set(await (await import('./search.js')).search(pattern, roots.length === 0 ? ['.'] : roots, options)));
 

@@ -26,20 +26,21 @@ export async function redact(path: string, { output, dryRun, kind, pattern = [],
   if (dryRun === true || output === undefined) {
     const { hits, counts } = findSecrets(session, options);
     if (json) await printJson({ file: path, counts, hits });
-    else await show(hits, counts, 'would be taken out');
+    else await show(hits, counts, 'would be taken out', 'nothing would be taken out');
     return Exit.ok;
   }
   const { session: clean, hits, counts } = redactSession(session, options);
   const written = await writeSession(clean, output);
   if (output === STANDARD) return Exit.ok;
   if (json) await printJson({ file: path, written, counts, hits });
-  else await show(hits, counts, `taken out; the copy is ${printable(written)}`);
+  else await show(hits, counts, `taken out; the copy is ${printable(written)}`, `nothing was found to take out; the copy is ${printable(written)}`);
   const broken = hits.filter(({ breaksSignature }) => breaksSignature).length;
   if (broken > 0) warn(`${paint('yellow', 'note:')} ${count(broken, 'hit')} stood in signed reasoning, which providers will no longer take back`);
   return Exit.ok;
 }
 
 function ownPattern(source: string): Pattern {
+  if (source === '') throw new CliError('an empty --pattern would match everywhere', { hint: 'give a regular expression', exit: Exit.usage });
   try {
     return { kind: 'own', pattern: new RegExp(source, 'u') };
   } catch (cause) {
@@ -50,11 +51,11 @@ function ownPattern(source: string): Pattern {
 /** Hits that are listed on a terminal. */
 const MOST = 200;
 
-async function show(hits: readonly RedactHit[], counts: Readonly<Record<string, number>>, what: string): Promise<void> {
+async function show(hits: readonly RedactHit[], counts: Readonly<Record<string, number>>, what: string, none: string): Promise<void> {
   const rows = hits.slice(0, MOST).map(({ seq, path, kind, masked, excerpt }) => [seq === undefined ? 'header' : String(seq), paint('yellow', kind), oneLine(masked, 30), oneLine(path, 40), paint('dim', oneLine(excerpt, 60))]);
   for (const line of table(rows, [0])) await print(line);
   if (hits.length > MOST) await print(paint('dim', `and ${hits.length - MOST} more; --json lists them`));
   const total = Object.values(counts).reduce((sum, number) => sum + number, 0);
   const kinds = Object.entries(counts).map(([kind, number]) => `${number} ${kind}`).join(', ');
-  await print(`${total === 0 ? 'nothing was' : `${count(total, 'secret')} (${kinds})`} ${what}`);
+  await print(total === 0 ? none : `${count(total, 'secret')} (${kinds}) ${what}`);
 }

@@ -4,7 +4,7 @@ import type { Message } from '../events.js';
 import type { Session } from '../session.js';
 import { openInput } from './input.js';
 import { eventLine, messageText } from './describe.js';
-import { CliError, columns, Exit, oneLine, paint, print, printable, printJson } from './host.js';
+import { CliError, columns, Exit, oneLine, paint, print, printable, printJson, write } from './host.js';
 
 /** Ways to look at a session. */
 export const VIEWS = ['messages', 'request', 'surface', 'events'] as const;
@@ -66,7 +66,10 @@ const PAGE = 256;
 
 async function showEvents(session: Session, seq: number, json: true | undefined): Promise<void> {
   for (let from = 0; from <= seq; from += PAGE) {
-    for (const event of session.events.slice(from, Math.min(from + PAGE, seq + 1))) await print(json ? JSON.stringify(event) : eventLine(event, columns()));
+    const to = Math.min(from + PAGE, seq + 1);
+    // As stored: what is nested too deep to be written anew, and numbers beyond 2^53, come out as they are.
+    if (json) await write(session.jsonl(from, to));
+    else for (const event of session.events.slice(from, to)) await print(eventLine(event, columns()));
   }
 }
 

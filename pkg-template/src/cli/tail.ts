@@ -7,7 +7,8 @@ import type { SessionEvent } from '../events.js';
 import { LineCutter, trimmed } from '../salvage/lines.js';
 import { parseRecord } from '../salvage/record.js';
 import { eventLine } from './describe.js';
-import { columns, Exit, oneLine, paint, print, warn } from './host.js';
+import { STANDARD } from './bytes.js';
+import { CliError, columns, Exit, oneLine, paint, print, warn } from './host.js';
 
 /** Options of the command. */
 export interface TailOptions {
@@ -24,7 +25,10 @@ const LOOK_MS = 1000;
 
 /** Shows the last events of a log. Nothing is written, and no lock is asked for. */
 export async function tail(path: string, { follow, lines, json }: TailOptions): Promise<number> {
-  const { size } = await stat(path);
+  if (path === STANDARD) throw new CliError('tail reads a file from its end', { hint: 'name one; `palimpsest show - --as events` reads standard input', exit: Exit.usage });
+  const found = await stat(path);
+  if (found.isDirectory()) throw new CliError(`${path} is a directory`, { hint: 'name a file in it; `palimpsest ls DIR` lists them', exit: Exit.usage });
+  const { size } = found;
   let at = await startOfLast(path, size, lines);
   let cutter = new LineCutter();
   const read = async (to: number): Promise<void> => {

@@ -32,6 +32,7 @@ const API_KEYS = [
   'AIza[0-9A-Za-z_-]{35}', // Google
   'ya29\\.[0-9A-Za-z_-]{20,1000}',
   'npm_[A-Za-z0-9]{36}',
+  'dckr_pat_[A-Za-z0-9_-]{20,100}', // Docker
   'pypi-[A-Za-z0-9_-]{50,400}',
   'hf_[A-Za-z0-9]{30,100}', // Hugging Face
   'gsk_[A-Za-z0-9]{40,100}', // Groq
@@ -46,7 +47,7 @@ const API_KEYS = [
   'shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}', // Shopify
 ];
 
-const NAMES = 'api[_-]?key|apikey|secret|secret[_-]?key|client[_-]?secret|access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|passwd|password|passphrase';
+const NAMES = 'api[_-]?key|apikey|secret|secret[_-]?key|(?:secret[_-]?)?access[_-]?key|account[_-]?key|client[_-]?secret|access[_-]?token|auth[_-]?token|session[_-]?token|bearer[_-]?token|bot[_-]?token|refresh[_-]?token|private[_-]?key|passwd|password|passphrase';
 
 /** Members whose text value is a secret whatever it looks like. */
 export const SECRET_NAME = new RegExp(`^(?:[a-z0-9]+[_-]){0,4}(?:${NAMES}|authorization|x-api-key)$`, 'i');
@@ -60,6 +61,8 @@ export const PATTERNS: Readonly<Record<SecretKind, readonly RegExp[]>> = {
     /(?<![A-Za-z0-9])(?:Bearer|Basic)\s{1,4}(?<secret>[A-Za-z0-9._~+/=-]{16,2000})/i,
     /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"'\\]{1,200}:(?<secret>[^\s/@"'\\]{3,200})@/i,
     new RegExp(`(?<![A-Za-z0-9])(?:${NAMES})\\\\?["']?\\s{0,4}[:=]\\s{0,4}\\\\?["']?(?<secret>[^\\s"'\\\\,;<>(){}[\\]$]{8,500})`, 'i'),
+    // An environment variable; in small letters a token is more often a word of a language.
+    /(?<=[A-Z0-9]_)TOKEN\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?(?<secret>[^\s"'\\,;<>(){}[\]$]{8,500})/,
   ],
   mail: [/(?<![A-Za-z0-9._%+-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/],
   home: [
@@ -70,6 +73,6 @@ export const PATTERNS: Readonly<Record<SecretKind, readonly RegExp[]>> = {
 
 /** What a line must hold, as it is stored, so that any of the patterns may match in it. */
 export const HINT = new RegExp(
-  ['@', 'PRIVATE KEY', 'sk-', '[srp]k_', 'whsec', 'gh[pousr]_', 'github_pat', 'gl[a-z]{2,4}-', 'xox', 'xapp', 'A[KSBC][IC]A', 'AIza', 'ya29', 'npm_', 'pypi-', 'hf_', 'xai-', 'r8_', 'SG\\.', '_v1_', ':AA', 'tvly', 'dapi', 'lin_api', 'shp', 'eyJ', 'Bearer', 'Basic', '://', 'home[/\\\\-]', 'Users', 'authorization', '\\\\u00', NAMES].join('|'),
+  ['@', 'PRIVATE KEY', 'sk-', '[srp]k_', 'whsec', 'gh[pousr]_', 'github_pat', 'gl[a-z]{2,4}-', 'xox', 'xapp', 'A[KSBC][IC]A', 'AIza', 'ya29', 'npm_', 'dckr_', '_TOKEN', 'pypi-', 'hf_', 'xai-', 'r8_', 'SG\\.', '_v1_', ':AA', 'tvly', 'dapi', 'lin_api', 'shp', 'eyJ', 'Bearer', 'Basic', '://', 'home[/\\\\-]', 'Users', 'authorization', '\\\\u00', NAMES].join('|'),
   'i',
 );
