@@ -54,7 +54,7 @@ suite('live', () => {
     await feed(page, 'turn 1 is over, and durable');
     await page.locator('.try-log').getByText('The night before went down').waitFor();
     const handle = await list.elementHandle();
-    await page.waitForFunction((node) => node !== null && node.scrollTop > 0 && node.scrollTop + node.clientHeight >= node.scrollHeight - 4, handle);
+    await page.waitForFunction((node) => node.scrollTop > 0 && node.scrollTop + node.clientHeight >= node.scrollHeight - 4, handle);
     await list.evaluate((node) => { node.scrollTop = 0; });
     await page.getByRole('button', { name: 'Say it' }).click();
     await feed(page, 'turn 2 is over, and durable');
