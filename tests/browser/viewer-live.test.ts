@@ -46,6 +46,34 @@ suite('live', () => {
     assert.equal(await page.locator('.family li').count(), 2);
   }));
 
+  test('the conversation stays at its end while the agent writes, unless scrolled away', () => viewer.visit('#view=try', async (page) => {
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await page.getByRole('button', { name: 'Start a session' }).click();
+    await page.locator('#live', { hasText: '1 event in the log' }).waitFor();
+    const list = page.getByRole('list', { name: 'Conversation' });
+    await page.getByRole('button', { name: 'Say it' }).click();
+    await feed(page, 'turn 1 is over, and durable');
+    await page.locator('.try-log').getByText('The night before went down').waitFor();
+    const handle = await list.elementHandle();
+    await page.waitForFunction((node) => node.scrollTop > 0 && node.scrollTop + node.clientHeight >= node.scrollHeight - 4, handle);
+    await list.evaluate((node) => { node.scrollTop = 0; });
+    await page.getByRole('button', { name: 'Say it' }).click();
+    await feed(page, 'turn 2 is over, and durable');
+    await page.locator('.try-log .pane-head', { hasText: /[6-9] messages/ }).waitFor();
+    assert.equal(await list.evaluate((node) => node.scrollTop), 0);
+  }));
+
+  test('a crash between two turns says that nothing was open', () => viewer.visit('#view=try', async (page) => {
+    await page.getByRole('button', { name: 'Start a session' }).click();
+    await page.locator('#live', { hasText: '1 event in the log' }).waitFor();
+    await page.getByRole('button', { name: 'Say it' }).click();
+    await feed(page, 'turn 1 is over, and durable');
+    await page.locator('form button:not([disabled])', { hasText: 'Say it' }).waitFor();
+    await page.getByRole('button', { name: 'Crash' }).click();
+    await feed(page, 'between two turns: nothing was open');
+    assert.equal(await page.locator('.try-steps li.done').count(), 1, 'only what was said is done');
+  }));
+
   test('a session that another tab appends to is followed, at its end unless scrolled away', async () => {
     const context = await viewer.browser.newContext({ viewport: { width: 1280, height: 500 } });
     const [writer, reader] = [await context.newPage(), await context.newPage()];

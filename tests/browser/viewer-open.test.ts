@@ -28,6 +28,29 @@ suite('opening a log', () => {
     await page.waitForURL((url) => url.hash === '#seq=363');
   }));
 
+  test('a link to an event of a file says what is missing, and leads there once the file is picked', () => viewer.visit('#seq=149&view=model', async (page) => {
+    assert.match(await page.locator('#awaited').innerText(), /event 149 of a file/);
+    assert.equal(await page.locator('#logs').count(), 0, 'no drawer of logs beside the list of logs');
+    await pick(page, 'mine.jsonl', long);
+    await page.locator('#model-head[data-seq="149"]').waitFor();
+    await pick(page, 'again.jsonl', long);
+    await page.locator('#model-head[data-seq="363"]').waitFor();
+    await page.getByRole('tab', { name: 'Change from the request before' }).click();
+    await page.getByText('Event 363 is in no step').waitFor();
+    await page.getByRole('button', { name: 'Go to the step before' }).click();
+    await page.locator('.request-diff').getByText('Compared with').waitFor();
+  }));
+
+  test('a file that is no log is called so', () => viewer.visit('', async (page) => {
+    for (const bytes of ['', 'hello\nworld\n', '{"a":1}', '\0\x01\xff\n']) {
+      await page.goto(viewer.address());
+      await page.reload();
+      await pick(page, 'notes.jsonl', Buffer.from(bytes, 'latin1'));
+      await page.locator('#no-log', { hasText: 'it is no session log' }).waitFor();
+      assert.doesNotMatch(await page.locator('main').innerText(), /1970/);
+    }
+  }));
+
   test('a dropped file, and a dropped folder of them', () => viewer.visit('', async (page) => {
     await drop(page, [{ name: 'one.jsonl', bytes: long }]);
     await page.locator('#about', { hasText: '364 events' }).waitFor();

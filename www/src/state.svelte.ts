@@ -46,6 +46,8 @@ class App {
   /** Whether the details of the chosen row are asked for on a narrow screen. */
   detail = $state(false);
   beside = $state<string>();
+  /** A place of a file: its link cannot bring the file, and waits until one is opened. */
+  awaited = $state.raw<Place>();
   theme = $state<Theme>('system');
   help = $state(false);
   goTo = $state(false);
@@ -110,7 +112,7 @@ class App {
     }
     const keys = new Set(added.map(({ key }) => key));
     this.entries = [...this.entries.filter(({ key }) => !keys.has(key)), ...added];
-    void this.open(first);
+    void this.open(first, this.awaited);
     if (added.length > 1) {
       this.library = true;
       this.say(`${added.length} logs at hand`);
@@ -122,6 +124,7 @@ class App {
     const log = new OpenLog(++this.#logs, entry);
     if (!this.entries.some(({ key }) => key === entry.key)) this.entries = [...this.entries, entry];
     this.failure = undefined;
+    this.awaited = undefined;
     this.current = log;
     this.row = 0;
     this.detail = false;
@@ -154,7 +157,7 @@ class App {
     const added = others.map(({ id, bytes }) => fileEntry(new File([bytes], `${id}.jsonl`), `${entry.name} › ${id}.jsonl`));
     const keys = new Set(added.map(({ key }) => key));
     this.entries = [...this.entries.filter(({ key }) => !keys.has(key)), ...added];
-    this.say(`A log of ${detail}: ${records} records, ${kept} of them kept as they were${anomalyCount > 0 ? `, ${anomalyCount} odd` : ''}${others.length > 0 ? `; ${others.length} more sessions in it` : ''}`);
+    this.say(`A log of ${detail}: ${records} records, ${kept} of them only kept (import/record)${anomalyCount > 0 ? `, ${anomalyCount} odd` : ''}${others.length > 0 ? `; ${others.length} more sessions in it` : ''}`);
   }
 
   stop(): void {
@@ -165,6 +168,7 @@ class App {
     if (this.current) void ask('close', this.current.id);
     this.current = undefined;
     this.failure = undefined;
+    this.awaited = undefined;
     this.view = 'timeline';
     document.title = 'palimpsest';
     this.remember();
@@ -213,7 +217,7 @@ class App {
   get place(): Place {
     const log = this.current;
     const { view, beside } = this;
-    if (!log) return view === 'try' ? { view } : {};
+    if (!log) return view === 'try' ? { view } : (this.awaited ?? {});
     const [, kind, value = ''] = /^(log|db|file)=(.*)$/s.exec(log.entry.key) ?? [];
     const find = view === 'search' && log.search.query.text !== '' ? log.search.query.text : undefined;
     return {
@@ -234,7 +238,8 @@ class App {
     if (key === undefined) {
       if (!this.current || (place.seq === undefined && place.view === undefined)) this.close();
       else if (place.seq !== undefined) void this.goToSeq(place.seq, place.view);
-      if (place.view) this.view = place.view;
+      if (!this.current && place.seq !== undefined && place.view !== 'try') this.awaited = place;
+      else if (place.view) this.view = place.view;
       return;
     }
     if (this.current?.entry.key === key) {

@@ -49,16 +49,16 @@ class Agent {
 
   /** Ends the worker wherever it stands: nothing is closed, nobody says goodbye. */
   crash(): void {
-    this.did.crash = true;
+    const open = this.busy;
+    this.did.crash ||= open;
     this.#end();
     this.crashed = true;
     this.busy = false;
-    this.#say('the agent is gone, in the middle of what it did', true);
+    this.#say(open ? 'the agent is gone, in the middle of what it did' : 'the agent is gone, between two turns: nothing was open', true);
   }
 
   resume(): void {
     if (this.id === undefined) return;
-    this.did.resume = true;
     this.crashed = false;
     this.#order({ order: 'load', id: this.id });
   }
@@ -82,6 +82,7 @@ class Agent {
     switch (report.report) {
       case 'ready': {
         this.id = report.id;
+        if (report.closed > 0) this.did.resume = true;
         if (report.closed > 0) this.#say(`loaded again: ${report.closed} events closed what the crash had left open`, false);
         if (report.parent !== undefined) this.#say(`a fork: it shares ${report.seed ?? 0} events with ${report.parent}, and its future is its own`, false);
         const entry = storedEntry({ id: report.id, createdAt: report.createdAt, ...(report.parent !== undefined && { parentSession: report.parent }), ...(report.seed !== undefined && { seedLength: report.seed }) });

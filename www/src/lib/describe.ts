@@ -25,6 +25,8 @@ export function summaryOf(event: SessionEvent): string {
     case 'compact':
       return line(text(field(data, 'error')) || blocksText(field(data, 'summary')));
     default:
+      // Another agent's record: what it was there, then what it held.
+      if (event.type === 'import/record') return line(`${text(field(data, 'kind'))} ${text(field(data, 'raw'))}`);
       return line(shallow(data));
   }
 }
