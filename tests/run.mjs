@@ -22,7 +22,7 @@ const STAGES = {
   'wasm-node': () => wasmPack('node', '--node'),
   'wasm-chrome': () => wasmPack('browser', '--headless', '--chrome'),
   'wasm-firefox': () => wasmPack('browser', '--headless', '--firefox'),
-  node: () => nodeTests('node', process.env),
+  node: () => nodeTests('node', process.env, '--test-concurrency=2'),
   'node-newer': storageTestsOnNewerNode,
   www: () => built().then(() => runNode('node_modules/vite/bin/vite.js', ['build', 'www'])),
   browser: async () => nodeTests('browser', await tools(), '--test-concurrency=1'),
