@@ -24,7 +24,6 @@ const STAGES = {
   'wasm-firefox': () => wasmPack('browser', '--headless', '--firefox'),
   node: () => nodeTests('node', process.env, '--test-concurrency=2'),
   'node-newer': storageTestsOnNewerNode,
-  www: () => built().then(() => runNode('node_modules/vite/bin/vite.js', ['build', 'www'])),
   browser: async () => nodeTests('browser', await tools(), '--test-concurrency=1'),
 };
 

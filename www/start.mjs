@@ -7,7 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from '../pkg-template/scripts/build.mjs';
-import { Failure, root, runMain, runNode } from '../pkg-template/scripts/tools.mjs';
+import { Failure, runMain } from '../pkg-template/scripts/tools.mjs';
 import { serve } from './server.mjs';
 
 const USAGE = `Usage: npm start -- [--once] [--log FILE | --dir DIR] [--port PORT]
@@ -94,7 +94,6 @@ function fromCaller(path) {
 
 /** Serves the page with `log` loaded: once for a look at it, or until a signal comes. */
 async function show(log, { once, port }) {
-  await buildSite();
   const server = await serve({ folder: SITE, files: { '/log.jsonl': log }, port });
   try {
     console.log(`\nThe page, with this log:  ${server.url}/#log=log.jsonl`);
@@ -105,10 +104,6 @@ async function show(log, { once, port }) {
   } finally {
     await server.close();
   }
-}
-
-async function buildSite() {
-  await runNode('node_modules/vite/bin/vite.js', ['build', 'www', '--logLevel', 'warn'], { cwd: root });
 }
 
 /** Asks for what a browser would ask for first. */

@@ -36,8 +36,8 @@ impl CoreReader {
         CoreReader { grown: expected, ..CoreReader::default() }
     }
 
-    /// A reader whose bytes stay in a source: they are read here once, and again the host
-    /// when an event is asked for; see [`HostSource`].
+    /// A reader whose bytes stay in a source: they are read here once, and again through the
+    /// host when an event is asked for; see [`HostSource`].
     pub fn over(read: Function, close: Function) -> CoreReader {
         CoreReader { reader: Reader::over(Box::new(HostSource::new(read, close))), grown: usize::MAX, read: 0 }
     }

@@ -50,3 +50,19 @@ export class LineMeter {
 }
 
 export const NEWLINE = 10;
+
+// A byte order mark is a character like any other here.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Stored text. Throws where it is no UTF-8. */
+export function decode(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** The lines of chunks that each hold whole ones, without their ends. */
+export function* linesOf(chunks: Iterable<Uint8Array>): Generator<string, undefined> {
+  for (const chunk of chunks) {
+    if (chunk.length === 0) continue;
+    yield* decode(chunk.at(-1) === NEWLINE ? chunk.subarray(0, -1) : chunk).split('\n');
+  }
+}

@@ -77,18 +77,6 @@ export function partsOf({ logs, ends, next }: SessionRecord): Part[] {
 }
 
 // A byte order mark is a character like any other here.
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** The lines of chunks that each hold whole ones, without their ends. */
-export function* linesOf(chunks: Iterable<Uint8Array>): Generator<string, undefined> {
-  for (const chunk of chunks) {
-    if (chunk.length === 0) continue;
-    const lines = decoder.decode(chunk).split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    yield* lines;
-  }
-}
-
 const encoder = new TextEncoder();
 
 export function bytesOf(lines: readonly string[]): Uint8Array {

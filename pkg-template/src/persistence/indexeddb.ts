@@ -19,9 +19,10 @@ import type {
   StoredPosition,
   StoredQuery,
 } from './backend.js';
+import { linesOf } from './bytes.js';
 import { ambiguous, collision, conflict, refuseBoundary, refuseOpenTurn, storageError } from './faults.js';
 import { Connection } from './indexeddb-connection.js';
-import { type Reading, type SessionRecord, type Writing, bytesOf, eventKeys, keyOf, keysOf, linesOf, partsOf } from './indexeddb-layout.js';
+import { type Reading, type SessionRecord, type Writing, bytesOf, eventKeys, keyOf, keysOf, partsOf } from './indexeddb-layout.js';
 import { type Timers, hostTimers } from './timers.js';
 import { takeWebLock } from './web-locks.js';
 

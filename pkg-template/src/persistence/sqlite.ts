@@ -21,7 +21,7 @@ import type {
   StoredPosition,
   StoredQuery,
 } from './backend.js';
-import { NEWLINE } from './bytes.js';
+import { decode, linesOf } from './bytes.js';
 import { ambiguous, collision, conflict, refuseBoundary, refuseOpenTurn, storageError } from './faults.js';
 import { LockFiles } from './lock-files.js';
 import { Connection, type JournalMode } from './sqlite-connection.js';
@@ -382,18 +382,6 @@ function keyOf(text: string): string {
   return /^["[]|\u0000|\p{Surrogate}/u.test(text) || text === '' ? JSON.stringify(text) : text;
 }
 
-/** The lines of chunks that each hold whole ones. */
-function* linesOf(chunks: Iterable<Uint8Array>): Generator<string> {
-  for (const chunk of chunks) {
-    if (chunk.length === 0) continue;
-    yield* decode(chunk.at(-1) === NEWLINE ? chunk.subarray(0, -1) : chunk).split('\n');
-  }
-}
-
 function isBeginning(rows: readonly EventRow[], lines: Iterator<string>): boolean {
   return rows.every((row) => lines.next().value === lineOf(row));
 }
-
-// A byte order mark is a character like any other here.
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const decode = (bytes: Uint8Array): string => decoder.decode(bytes);

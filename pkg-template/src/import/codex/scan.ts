@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../events.js';
 import type { Context } from '../context.js';
-import { idOf, isAbsolute, isObject, listOf, objectOf, type Raw, stringOf, timeOf } from '../json.js';
+import { idOf, isAbsolute, isObject, listOf, objectOf, parse, type Raw, stringOf, timeOf } from '../json.js';
 import type { Path } from '../paths.js';
 import { IdTable } from '../id-table.js';
 import { NONE, RecordTable } from '../records.js';
@@ -160,7 +160,7 @@ export class CodexScan {
     }
     const callId = stringOf(payload.call_id);
     if (inner?.endsWith('_output') === true && callId !== undefined) this.#answered.set(callId, index);
-    if (inner === 'function_call' && typeof payload.arguments === 'string' && !isJson(payload.arguments)) {
+    if (inner === 'function_call' && typeof payload.arguments === 'string' && parse(payload.arguments) === undefined) {
       this.#report.anomaly('arguments-not-json', `line ${line}: the arguments of the call ${JSON.stringify(callId)} are not JSON; they are kept as they are`, { line, ...(callId !== undefined && { id: callId }) });
     }
     this.#unpair();
@@ -255,13 +255,4 @@ function textOf(content: unknown): string {
     if (text !== undefined) return text;
   }
   return '';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
