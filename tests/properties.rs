@@ -1,12 +1,14 @@
 //! Sessions against a model that does everything from scratch, over random operations and files.
 #![cfg(not(target_arch = "wasm32"))]
 
+#[path = "common/kept.rs"]
+mod kept;
 #[path = "common/make.rs"]
 mod make;
 
+use kept::Kept;
 use make::{HEADER, event, line, read, replace, session, stored};
 use palimpsest_core::event::{Intent, Kind, NewEvent, SurfaceOp};
-use palimpsest_core::filed::Source;
 use palimpsest_core::{Header, Loaded, Reader, Result, Session, SessionHeader, json};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -371,23 +373,9 @@ fn read_with(mut reader: Reader, bytes: &[u8], mut size: impl FnMut() -> usize) 
     reader.finish()
 }
 
-/// Bytes that stay where they are.
-#[derive(Debug)]
-struct Stay(Vec<u8>);
-
-impl Source for Stay {
-    fn read(&self, offset: u64, into: &mut [u8]) -> bool {
-        let found = self.0.get(offset as usize..).and_then(|rest| rest.get(..into.len()));
-        found.is_some_and(|found| {
-            into.copy_from_slice(found);
-            true
-        })
-    }
-}
-
 /// The same log over a source, read in chunks.
 fn read_filed(bytes: &[u8], size: usize) -> Result<Loaded> {
-    read_with(Reader::over(Box::new(Stay(bytes.to_vec()))), bytes, || size)
+    read_with(Reader::over(Box::new(Kept(bytes.to_vec()))), bytes, || size)
 }
 
 /// All that a reader tells, comparable.

@@ -2,7 +2,10 @@
 //! `cargo test`.
 #![allow(dead_code, reason = "each fuzz target uses one of these")]
 
-use palimpsest_core::filed::Source;
+#[path = "kept.rs"]
+mod kept;
+
+use kept::Kept;
 use palimpsest_core::{Kind, Loaded, Reader, Result, Session, SessionHeader, json, record};
 
 const HEADER: &[u8] = br#"{"type":"session","version":0,"id":"s","createdAt":1}"#;
@@ -46,19 +49,6 @@ fn valid_text(text: &[u8]) {
     }
     for item in json::items(text) {
         assert!(json::whole(item).is_ok());
-    }
-}
-
-#[derive(Debug)]
-struct Kept(Vec<u8>);
-
-impl Source for Kept {
-    fn read(&self, offset: u64, into: &mut [u8]) -> bool {
-        let found = self.0.get(offset as usize..).and_then(|rest| rest.get(..into.len()));
-        found.is_some_and(|found| {
-            into.copy_from_slice(found);
-            true
-        })
     }
 }
 
