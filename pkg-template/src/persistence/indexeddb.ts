@@ -3,6 +3,10 @@
  *
  * A batch is one transaction, which finds the log where its writer left it or changes nothing, and which the disk has when
  * it completes. One tab at a time writes to a session; the others can read and follow it.
+ *
+ * A tab that ends in mid-transaction may leave what it had asked for until then: its callbacks no longer run, and a browser
+ * may take the silence for the end. So the session's record, which says how many events there are, is written last, events
+ * beyond it are nobody's, and what is deleted is named in one go.
  */
 
 import { PalimpsestError } from '../errors.js';
@@ -182,15 +186,20 @@ class Backend implements IndexedDbBackend {
   async delete({ id, location }: LogName & { readonly location: string }): Promise<void> {
     await this.#writing(id, location, async (transaction) => {
       const sessions = transaction.objectStore('sessions');
+      const events = transaction.objectStore('events');
       const key = this.#keyIn(location);
-      const record = await sessions.get(key);
-      await sessions.delete(key);
-      for (const log of record?.logs ?? []) {
+      const { logs = [] } = (await sessions.get(key)) ?? {};
+      const users = await Promise.all(logs.map((log) => usersOf(transaction, log)));
+      const deletions = [sessions.delete(key)];
+      for (const [at, log] of logs.entries()) {
         // What others have inherited stays; the last of them takes it along.
-        const users = await sessions.index('by-log').getAll(log);
-        const kept = Math.max(0, ...users.map((user) => user.ends[user.logs.indexOf(log)] ?? Infinity));
-        if (kept < Infinity) await transaction.objectStore('events').delete(eventKeys(log, kept));
+        let kept = 0;
+        for (const [other, user] of users[at] ?? []) {
+          if (other !== key) kept = Math.max(kept, user.ends[user.logs.indexOf(log)] ?? Infinity);
+        }
+        if (kept < Infinity) deletions.push(events.delete(eventKeys(log, kept)));
       }
+      await Promise.all(deletions);
     });
   }
 
@@ -263,6 +272,8 @@ async function append(transaction: Writing, key: string, location: string, batch
   let seq = start;
   if (record.next !== start) seq = await settle(transaction, record, lines, batch, location);
   const log = record.logs.at(-1) ?? key;
+  // Left by a tab that ended before its record was written: never acknowledged, and no part of the session.
+  await events.delete(eventKeys(log, seq));
   for (let adds: Promise<unknown>[] = []; ; adds = []) {
     for (let line = lines.next(); !line.done; line = lines.next()) {
       // Never `put`: an event that is there is never replaced.
@@ -294,6 +305,13 @@ async function settle(transaction: Writing, record: SessionRecord, lines: Iterat
     if (retry && found.length === record.next - start && found.every((line) => lines.next().value === line)) return record.next;
   }
   throw position ? conflict(id, location, `it holds ${record.next} events, not ${start}`) : collision(id, location);
+}
+
+/** The sessions that have events in a log, by their keys. */
+async function usersOf(transaction: Writing, log: string): Promise<(readonly [key: string, record: SessionRecord])[]> {
+  const index = transaction.objectStore('sessions').index('by-log');
+  const [keys, records] = await Promise.all([index.getAllKeys(log), index.getAll(log)]);
+  return keys.flatMap((key, at) => (records[at] ? [[key, records[at]] as const] : []));
 }
 
 /** A name for a new log: the session's, unless a deleted session of that name has left events to its forks. */

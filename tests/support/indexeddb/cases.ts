@@ -153,6 +153,31 @@ export const cases: Readonly<Record<string, () => Promise<void>>> = {
     upgraded.close();
   },
 
+  'what a tab that ended in mid-transaction left is no part of a session, and stands in nobody\'s way': async () => {
+    const name = fresh();
+    const first = place(indexeddb(name));
+    say(first.store.create('a'), 'one');
+    say(first.store.create('b'), 'one');
+    await first.adapter.close();
+    // Events without the record that counts them; and a session that is gone, but not its events.
+    const database = await rawOpen(name, 1);
+    const left = database.transaction(['sessions', 'events'], 'readwrite');
+    const [a, b] = ['["a",null]', '["b",null]'] as const;
+    for (const seq of [1, 2, 3]) left.objectStore('events').add('{"type":"left"}', [a, seq]);
+    left.objectStore('sessions').delete(b);
+    await new Promise((resolve) => (left.oncomplete = resolve));
+    const { store, adapter } = place(indexeddb(name));
+    const session = await adapter.load('a');
+    equal(session.seq, 1, 'events that are there');
+    say(session, 'two');
+    say(store.create('b'), 'anew');
+    await adapter.close();
+    equal(await countEvents(database), 3, 'events in the database');
+    database.close();
+    ok(/"one".*\n.*"two"[^\n]*\n$/.test(await stored(name, 'a')), 'the session holds what was appended to it');
+    ok(/"anew"[^\n]*\n$/.test(await stored(name, 'b')), 'a session of the same name begins anew');
+  },
+
   'a deleted database is not taken for one that has everything': async () => {
     const name = fresh();
     const { store, adapter } = place(indexeddb(name));
