@@ -2,6 +2,7 @@
 //!
 //! This is what makes a fork cost the same on a short log and on a long one.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 const CHUNK: usize = 1024;
@@ -69,7 +70,12 @@ impl<T: Clone> Chunks<T> {
 
     /// Index of the first item for which `before` is false; items must be partitioned by it.
     pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
+        self.partition_point_in(0..self.len(), before)
+    }
+
+    /// [`Chunks::partition_point`] among the items of a range that it is known to be in or at the end of.
+    pub fn partition_point_in(&self, range: Range<usize>, before: impl Fn(&T) -> bool) -> usize {
+        let (mut low, mut high) = (range.start, range.end);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.get(middle).is_some_and(&before) {

@@ -163,8 +163,8 @@ impl Intent {
 
 /// The seqs in order. The library's own sorts are ten times the code.
 #[inline(never)]
-pub(crate) fn sorted(seqs: &[u32]) -> Vec<u32> {
-    if seqs.is_sorted() { seqs.to_vec() } else { BinaryHeap::from(seqs.to_vec()).into_sorted_vec() }
+pub(crate) fn sorted(seqs: &[u32]) -> Cow<'_, [u32]> {
+    if seqs.is_sorted() { seqs.into() } else { BinaryHeap::from(seqs.to_vec()).into_sorted_vec().into() }
 }
 
 /// The envelope of one event line: where its parts stand.

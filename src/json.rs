@@ -624,16 +624,34 @@ pub fn put(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends a decimal integer.
-pub fn push_integer(mut n: u64, out: &mut Vec<u8>) {
+pub fn push_integer(n: u64, out: &mut Vec<u8>) {
     let mut buffer = [0u8; 20];
+    let at = write_integer(n, &mut buffer);
+    out.extend_from_slice(&buffer[at..]);
+}
+
+/// Writes a decimal integer at the end of `buffer`; where it begins.
+pub fn write_integer(mut n: u64, buffer: &mut [u8; 20]) -> usize {
     let mut at = buffer.len();
+    // Nine digits at a time: divisions of 64 bits are several times slower, above all in wasm.
+    while n > u64::from(u32::MAX) {
+        let start = at - 9;
+        at = write_digits((n % 1_000_000_000) as u32, buffer, at);
+        buffer[start..at].fill(b'0');
+        at = start;
+        n /= 1_000_000_000;
+    }
+    write_digits(n as u32, buffer, at)
+}
+
+fn write_digits(mut n: u32, buffer: &mut [u8; 20], end: usize) -> usize {
+    let mut at = end;
     loop {
         at -= 1;
         buffer[at] = b'0' + (n % 10) as u8;
         n /= 10;
         if n == 0 {
-            break;
+            return at;
         }
     }
-    out.extend_from_slice(&buffer[at..]);
 }

@@ -26,13 +26,16 @@ const HEAD: usize = 40;
 /// # Errors
 /// What `show` returns.
 pub fn for_each(mut area: &[u8], show: &mut dyn FnMut(&NewEvent<'_>) -> Result<()>) -> Result<()> {
+    // Many events share a millisecond.
+    let (mut time, mut digits) = ([0; 8], [0; 20]);
+    let mut time_at = digits.len();
     while area.len() >= HEAD {
         let word = |at: usize| u32::from_le_bytes([area[at], area[at + 1], area[at + 2], area[at + 3]]);
         let (size, kind) = (word(0) as usize, Kind::from_number(word(4)));
-        let mut time = [0; 8];
-        time.copy_from_slice(&area[8..16]);
-        let mut time_text = Vec::with_capacity(16);
-        json::push_integer(f64::from_le_bytes(time) as u64, &mut time_text);
+        if time != area[8..16] || time_at == digits.len() {
+            time.copy_from_slice(&area[8..16]);
+            time_at = json::write_integer(f64::from_le_bytes(time) as u64, &mut digits);
+        }
         let op = match word(16) {
             0 => None,
             1 => Some(SurfaceOp::Append),
@@ -55,7 +58,7 @@ pub fn for_each(mut area: &[u8], show: &mut dyn FnMut(&NewEvent<'_>) -> Result<(
         show(&NewEvent {
             kind,
             type_json: &body[types..data],
-            time: &time_text,
+            time: &digits[time_at..],
             data: &body[data..],
             intent: Intent { op, sources },
         })?;

@@ -15,6 +15,9 @@ use crate::chunks::Chunks;
 use crate::error::{Code, Error, Result};
 use crate::event::{self, Intent, SurfaceOp};
 
+/// Nodes to either side of where one is expected.
+const NEAR: usize = 32;
+
 /// No node, no slot, never shadowed.
 pub const NONE: u32 = u32::MAX;
 
@@ -90,14 +93,32 @@ impl Surface {
         if self.nodes.last().is_none_or(|last| last.seq < end) {
             return self.replaces;
         }
-        let until = self.nodes.partition_point(|n| n.seq < end);
+        let until = self.first_from(end);
         self.nodes.iter().take(until).filter(|n| n.replaces).count() as u32
     }
 
     /// The surface event at `seq`, on the surface or shadowed.
     pub fn node(&self, seq: u32) -> Option<&Node> {
-        let node = self.nodes.get(self.nodes.partition_point(|n| n.seq < seq))?;
+        let node = self.nodes.get(self.first_from(seq))?;
         (node.seq == seq).then_some(node)
+    }
+
+    /// Index of the first node whose seq is not below `seq`.
+    fn first_from(&self, seq: u32) -> usize {
+        let before = |n: &Node| n.seq < seq;
+        let len = self.nodes.len();
+        let Some(last) = self.nodes.last().filter(|n| seq <= n.seq) else { return len };
+        // Surface events come about evenly, so the node is near where its seq says: a few probes that are close to each
+        // other in place of a search through all of them.
+        let guess = (u64::from(seq) * len as u64 / (u64::from(last.seq) + 1)) as usize;
+        let (low, high) = (guess.saturating_sub(NEAR), len.min(guess + NEAR));
+        let above = low == 0 || self.nodes.get(low - 1).is_some_and(before);
+        let below = high == len || !self.nodes.get(high).is_some_and(before);
+        match (above, below) {
+            (true, true) => self.nodes.partition_point_in(low..high, before),
+            (true, false) => self.nodes.partition_point_in(high..len, before),
+            (false, _) => self.nodes.partition_point_in(0..low, before),
+        }
     }
 
     /// Seqs of the nodes on the surface, head to tail.
@@ -113,7 +134,7 @@ impl Surface {
 
     /// Seqs of the surface as it was after the events before `end`.
     pub fn seqs_before(&self, end: u32) -> Vec<u32> {
-        let until = self.nodes.partition_point(|n| n.seq < end);
+        let until = self.first_from(end);
         let mut by_slot = vec![NONE; self.slots_before(until) as usize];
         for node in self.nodes.iter().take(until).filter(|n| n.shadowed_by >= end) {
             if let Some(place) = by_slot.get_mut(node.slot as usize) {
@@ -152,7 +173,7 @@ impl Surface {
         let Some(first) = self.slot_on_surface(start) else {
             return refuse(format!("start {start} is not on the surface; take both ends from surface.nodes"));
         };
-        let Some(last) = self.slot_on_surface(end) else {
+        let Some(last) = (if end == start { Some(first) } else { self.slot_on_surface(end) }) else {
             return refuse(format!("end {end} is not on the surface; take both ends from surface.nodes"));
         };
         if first > last {
@@ -226,7 +247,7 @@ impl Surface {
 
     /// The surface after the events before `end`, as one that can grow on its own.
     pub fn prefix(&self, end: u32) -> Surface {
-        let until = self.nodes.partition_point(|n| n.seq < end);
+        let until = self.first_from(end);
         if until == self.nodes.len() {
             return self.clone();
         }

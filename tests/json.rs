@@ -433,3 +433,14 @@ fn a_payload_is_kept_to_the_byte() {
     let content = &data[11..data.find("], ").unwrap() + 1];
     assert_eq!(reread.derive_json(1), format!(r#"[{{"role":"user","content":{content}}}]"#).into_bytes());
 }
+
+#[test]
+fn integers_are_written_as_the_standard_library_prints_them() {
+    let powers = (0..20).map(|exponent| 10u64.pow(exponent)).chain((0..64).map(|bit| 1 << bit));
+    let near = powers.flat_map(|power| [power - 1, power, power.saturating_add(1), power.saturating_mul(3)]);
+    for n in near.chain([0, 1_000_000_007_000_000_000, u64::MAX]) {
+        let mut out = b"x".to_vec();
+        json::push_integer(n, &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), format!("x{n}"));
+    }
+}

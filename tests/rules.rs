@@ -523,3 +523,28 @@ fn invalidation_only_raises_the_generation() {
     session.invalidate();
     assert_eq!(state(&session), make::State { generation: before.generation + 1, ..before });
 }
+
+/// However surface events lie between others, each is found, and nothing else is.
+#[test]
+fn surface_events_are_found_by_seq() {
+    for gaps in [vec![0], vec![0, 500, 0, 0], vec![1], vec![9, 0, 3], vec![0; 300].into_iter().chain([4000]).collect()]
+    {
+        let mut s = session();
+        let mut surface = Vec::new();
+        for gap in gaps.iter().cycle().take(900) {
+            for _ in 0..*gap {
+                s.append(&event(Kind::AssistantChunk, "{}", Intent::default())).unwrap();
+            }
+            surface.push(s.append(&event(Kind::UserMessage, DATA, append())).unwrap());
+        }
+        let mut expected = surface.iter().copied().peekable();
+        for seq in 0..s.len() + 3 {
+            let here = expected.next_if_eq(&seq);
+            assert_eq!(s.surface().node(seq).map(|node| node.seq), here, "seq {seq}, gaps {gaps:?}");
+        }
+        for end in (0..s.len() + 2).step_by(97) {
+            let before: Vec<u32> = surface.iter().copied().filter(|&seq| seq < end).collect();
+            assert_eq!(s.surface().seqs_before(end), before);
+        }
+    }
+}

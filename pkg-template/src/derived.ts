@@ -5,6 +5,8 @@
  * - `seqs` and `messages` run in parallel, in surface order, and reflect every operation up to the waiting replaces.
  * - A replace waits until somebody derives, so that an append costs the same on a long surface; the positions of its
  *   ends are found by value then, which is exact because operations are applied in order.
+ * - Nodes stand in the order of their ranks: an appended node's rank is its seq, and a node that replaces others takes
+ *   the rank of the first of them. Ranks that are no seqs of their nodes are in `ranks`; so a node is found by search.
  * - The arrays may be shared with a fork that has not looked yet; whoever would change them in the middle copies first.
  */
 
@@ -54,6 +56,7 @@ export class Derived {
   #messages: (Message | null)[];
   /** How many entries belong to this session; more than that may stand in shared arrays. */
   #length: number;
+  #ranks: Map<number, number>;
   #nulls: number;
   #shared = false;
   #waiting: Waiting[] = [];
@@ -66,6 +69,7 @@ export class Derived {
     this.#seqs = seqs;
     this.#messages = messages;
     this.#length = seqs.length;
+    this.#ranks = ranksOf(seqs);
     this.#nulls = countNulls(messages);
   }
 
@@ -90,6 +94,7 @@ export class Derived {
     twin.#seqs = this.#seqs;
     twin.#messages = this.#messages;
     twin.#length = length;
+    twin.#ranks = this.#ranks;
     twin.#nulls = this.#nulls === 0 || length === this.#length ? this.#nulls : countNulls(this.#messages.slice(0, length));
     twin.#shared = this.#shared = true;
     return twin;
@@ -146,6 +151,7 @@ export class Derived {
   #own(): void {
     this.#seqs = this.#seqs.slice(0, this.#length);
     this.#messages = this.#messages.slice(0, this.#length);
+    this.#ranks = new Map(this.#ranks);
     this.#shared = false;
   }
 
@@ -153,11 +159,13 @@ export class Derived {
     if (this.#waiting.length === 0) return;
     if (this.#shared) this.#own();
     for (const { start, end, seq, message } of this.#waiting) {
-      const from = placeOf(this.#seqs, start);
-      const count = start === end ? 1 : this.#seqs.indexOf(end, from) - from + 1;
+      const from = this.#placeOf(start);
+      const count = start === end ? 1 : this.#placeOf(end) - from + 1;
       const length = this.#length - this.#nulls;
       const at = this.#nulls === 0 ? from : from - countNulls(this.#messages.slice(0, from));
       let gone: number;
+      this.#ranks.set(seq, this.#ranks.get(start) ?? start);
+      for (let i = from; i < from + count; i++) this.#ranks.delete(this.#seqs[i]!);
       if (count === 1) {
         gone = this.#messages[from] === null ? 1 : 0;
         this.#seqs[from] = seq;
@@ -172,26 +180,49 @@ export class Derived {
       this.#edits.push({ length, at, removed: count - gone, inserted });
     }
     this.#waiting = [];
-    const over = this.#edits.length - REMEMBERED;
-    if (over > 0) {
-      this.#edits.splice(0, over);
+    if (this.#edits.length > 2 * REMEMBERED) {
+      const over = this.#edits.length - REMEMBERED;
+      this.#edits = this.#edits.slice(over);
       this.#forgotten += over;
     }
   }
+
+  /** Where a node of the surface is. */
+  #placeOf(seq: number): number {
+    const ranks = this.#ranks;
+    const rank = ranks.get(seq) ?? seq;
+    let low = 0;
+    let high = this.#length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const found = this.#seqs[middle]!;
+      if ((ranks.get(found) ?? found) < rank) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
-/** Where `seq` is. Seqs ascend but for nodes that replace others, so a binary search mostly finds it. */
-function placeOf(seqs: readonly number[], seq: number): number {
-  let low = 0;
-  let high = seqs.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    const found = seqs[middle]!;
-    if (found === seq) return middle;
-    if (found < seq) low = middle + 1;
-    else high = middle - 1;
+/**
+ * Ranks of the nodes that stand before a smaller seq. Those were not appended, since what comes after an appended node
+ * was logged after it; what their first nodes were is not known, nor needed: any ranks in this order serve.
+ */
+function ranksOf(seqs: readonly number[]): Map<number, number> {
+  const ranks = new Map<number, number>();
+  let next = Infinity;
+  for (let i = seqs.length - 1; i >= 0; i--) {
+    if (seqs[i]! < next) {
+      next = seqs[i]!;
+      continue;
+    }
+    // From here back to the next node in order, equal steps down to its rank.
+    let before = i;
+    while (before >= 0 && seqs[before]! >= next) before--;
+    const start = before < 0 ? -1 : seqs[before]!;
+    for (let k = before + 1; k <= i; k++) ranks.set(seqs[k]!, start + ((next - start) * (k - before)) / (i - before + 1));
+    i = before + 1;
   }
-  return seqs.indexOf(seq);
+  return ranks;
 }
 
 function countNulls(messages: readonly (Message | null)[]): number {

@@ -26,7 +26,7 @@ const DEEP = 200;
 const DEEPEST = 1 << 20;
 
 /** Strings up to this length are written unit by unit; longer ones by the platform's encoder. */
-const SHORT = 48;
+const SHORT = 96;
 
 /** Units of a long string that are encoded at once. */
 const PIECE = 1 << 14;
@@ -41,9 +41,8 @@ let pos = 0;
 /** Whether a walk is under way; the batches do not move until it is over. */
 export let walking = false;
 
-/** Key or index at each level on the way to the value at hand, for the error's path. */
-let path: (string | number)[] = [];
-let depth = 0;
+/** Keys and indices from a refused value up to the root, gathered on the way out of the walk. */
+let trail: (string | number)[] = [];
 
 /** What {@link encode} made of a value. */
 export interface Encoded {
@@ -64,7 +63,7 @@ const result: Encoded = { value: undefined, end: 0 };
 export function encode(value: unknown, at: number, root: string): Encoded {
   begin(at);
   try {
-    result.value = walk(value);
+    result.value = walk(value, 0);
     result.end = pos;
     // What a getter did to the core's memory went unseen until now, and so did the text written since.
     if (out.byteLength === 0) refuse('a getter has made the core grow');
@@ -80,7 +79,7 @@ export function encode(value: unknown, at: number, root: string): Encoded {
 export function isJsonValue(value: unknown): boolean {
   begin(pending);
   try {
-    walk(value);
+    walk(value, 0);
     return true;
   } catch (error) {
     if (error instanceof PalimpsestError) throw error;
@@ -97,7 +96,6 @@ function begin(at: number): void {
   // The area may have moved since the last walk, or the core's memory grown, which detaches every view.
   if (out !== bytes || out.byteLength === 0) capacity = 0;
   room(256);
-  depth = 0;
   polluted = false;
   for (const _ in EMPTY) polluted = true;
   walking = true;
@@ -105,7 +103,7 @@ function begin(at: number): void {
 
 function end(): void {
   walking = false;
-  if (path.length > 4 * DEEP) path = [];
+  if (trail.length > 0) trail = [];
 }
 
 /** Makes sure that `more` bytes fit behind what is written. */
@@ -133,7 +131,8 @@ function refuse(why: string): never {
 
 function refusal(error: unknown, value: unknown, root: string): unknown {
   if (error instanceof PalimpsestError) return error;
-  const keys = error instanceof Cycle ? firstReturn(value) : path.slice(0, depth);
+  trail.reverse();
+  const keys = error instanceof Cycle ? firstReturn(value) : trail;
   const steps = keys.map((key) => {
     if (typeof key === 'number') return `[${key}]`;
     return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
@@ -148,24 +147,24 @@ function refusal(error: unknown, value: unknown, root: string): unknown {
   });
 }
 
-/** The keys from the value to where the current path first comes back to an object that it has passed. */
+/** The keys from the value to where the trail first comes back to an object that it has passed. */
 function firstReturn(value: unknown): (string | number)[] {
   const seen = new Set<unknown>([value]);
   let at = value;
-  for (let i = 0; i < depth; i++) {
+  for (const [i, key] of trail.entries()) {
     // A plain data property on the way here, unless somebody plays tricks; then the whole path is named.
-    at = typeof at === 'object' && at !== null ? Object.getOwnPropertyDescriptor(at, path[i]!)?.value : undefined;
-    if (seen.has(at)) return path.slice(0, i + 1);
+    at = typeof at === 'object' && at !== null ? Object.getOwnPropertyDescriptor(at, key)?.value : undefined;
+    if (seen.has(at)) return trail.slice(0, i + 1);
     seen.add(at);
   }
-  return path.slice(0, depth);
+  return trail;
 }
 
 /** Writes one value and returns its snapshot. */
-function walk(value: unknown): unknown {
+function walk(value: unknown, depth: number): unknown {
   if (typeof value === 'object' && value !== null) {
-    if (depth >= DEEP) return walkDeep(value);
-    return Array.isArray(value) ? walkArray(value) : walkObject(value);
+    if (depth >= DEEP) return walkDeep(value, depth);
+    return Array.isArray(value) ? walkArray(value, depth + 1) : walkObject(value, depth + 1);
   }
   leaf(value);
   return value;
@@ -185,61 +184,53 @@ function leaf(value: unknown): void {
   }
 }
 
-function walkObject(value: object): object {
+function walkObject(value: object, depth: number): object {
   checkPlain(value);
   const source = value as Record<string, unknown>;
   const copy: Record<string, unknown> = {};
-  const level = depth;
+  byte(0x7b);
   let comma = false;
-  room(2);
-  out[pos++] = 0x7b;
-  if (polluted) {
-    for (const key of Object.keys(source)) comma = member(source, key, copy, level, comma);
-  } else {
-    for (const key in source) comma = member(source, key, copy, level, comma);
+  let at: string | undefined;
+  try {
+    if (polluted) {
+      for (const key of Object.keys(source)) comma = member(source, (at = key), copy, depth, comma);
+    } else {
+      for (const key in source) comma = member(source, (at = key), copy, depth, comma);
+    }
+  } catch (error) {
+    if (at !== undefined) trail.push(at);
+    throw error;
   }
-  depth = level;
-  room(1);
-  out[pos++] = 0x7d;
+  byte(0x7d);
   return Object.freeze(copy);
 }
 
 /** One property: the one read of it, its text, its place in the copy. */
-function member(source: Record<string, unknown>, key: string, copy: Record<string, unknown>, level: number, comma: boolean): true {
-  path[level] = key;
-  depth = level + 1;
+function member(source: Record<string, unknown>, key: string, copy: Record<string, unknown>, depth: number, comma: boolean): true {
   const child = source[key];
-  if (comma) {
-    room(1);
-    out[pos++] = 0x2c;
-  }
-  string(key);
-  room(1);
-  out[pos++] = 0x3a;
-  const kept = walk(child);
+  name(key, comma);
+  const kept = walk(child, depth);
   if (key === '__proto__') Object.defineProperty(copy, key, { value: kept, enumerable: true });
   else copy[key] = kept;
   return true;
 }
 
-function walkArray(value: readonly unknown[]): readonly unknown[] {
+function walkArray(value: readonly unknown[], depth: number): readonly unknown[] {
   const copy = copyArray(value);
-  room(1);
-  out[pos++] = 0x5b;
-  const level = depth++;
-  for (let i = 0; i < copy.length; i++) {
-    path[level] = i;
-    if (i > 0) {
-      room(1);
-      out[pos++] = 0x2c;
+  byte(0x5b);
+  let i = 0;
+  try {
+    for (; i < copy.length; i++) {
+      if (i > 0) byte(0x2c);
+      const child = copy[i];
+      if (typeof child === 'object' && child !== null) copy[i] = walk(child, depth);
+      else leaf(child);
     }
-    const child = copy[i];
-    if (typeof child === 'object' && child !== null) copy[i] = walk(child);
-    else leaf(child);
+  } catch (error) {
+    trail.push(i);
+    throw error;
   }
-  depth = level;
-  room(1);
-  out[pos++] = 0x5d;
+  byte(0x5d);
   return Object.freeze(copy);
 }
 
@@ -252,9 +243,15 @@ function checkPlain(value: object): void {
 function copyObject(value: object): Record<string, unknown> {
   checkPlain(value);
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    path[depth] = key;
-    Object.defineProperty(copy, key, { value: (value as Record<string, unknown>)[key], enumerable: true, writable: true, configurable: true });
+  let at: string | undefined;
+  try {
+    for (const key of Object.keys(value)) {
+      at = key;
+      Object.defineProperty(copy, key, { value: (value as Record<string, unknown>)[key], enumerable: true, writable: true, configurable: true });
+    }
+  } catch (error) {
+    if (at !== undefined) trail.push(at);
+    throw error;
   }
   return copy;
 }
@@ -283,20 +280,28 @@ interface Frame {
 }
 
 /** The walk with a stack of its own. */
-function walkDeep(root: object): unknown {
+function walkDeep(root: object, above: number): unknown {
   const frames: Frame[] = [];
   const open = new Set<object>();
   const enter = (source: object): void => {
     if (open.has(source)) throw new Cycle('a cycle');
-    if (depth >= DEEPEST) refuse(`nested deeper than ${DEEPEST} levels`);
+    if (above + frames.length >= DEEPEST) refuse(`nested deeper than ${DEEPEST} levels`);
     open.add(source);
     const copy = Array.isArray(source) ? copyArray(source) : copyObject(source);
     frames.push({ source, copy, keys: Array.isArray(copy) ? undefined : Object.keys(copy), next: 0 });
     byte(Array.isArray(copy) ? 0x5b : 0x7b);
-    depth++;
   };
+  try {
+    enter(root);
+    return walkFrames(frames, open, enter);
+  } catch (error) {
+    for (const { keys, next } of frames.reverse()) trail.push(keys?.[next - 1] ?? next - 1);
+    throw error;
+  }
+}
+
+function walkFrames(frames: Frame[], open: Set<object>, enter: (source: object) => void): unknown {
   let done: unknown;
-  enter(root);
   for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
     const { copy, keys } = frame;
     const key = keys === undefined ? frame.next : keys[frame.next];
@@ -305,7 +310,6 @@ function walkDeep(root: object): unknown {
       done = Object.freeze(copy);
       open.delete(frame.source);
       frames.pop();
-      depth--;
       const parent = frames.at(-1);
       if (parent !== undefined) {
         const at = parent.keys === undefined ? parent.next - 1 : (parent.keys[parent.next - 1]!);
@@ -313,7 +317,6 @@ function walkDeep(root: object): unknown {
       }
       continue;
     }
-    path[depth - 1] = key;
     if (frame.next++ > 0) byte(0x2c);
     if (typeof key === 'string') {
       string(key);
@@ -344,9 +347,43 @@ function number(value: number): void {
     integer(value);
     return;
   }
+  if (decimal(value)) return;
   if (!Number.isFinite(value)) refuse(String(value));
   if (value === 0) refuse('-0');
   ascii(String(value));
+}
+
+const BILLION = 1e9;
+
+/**
+ * Writes a number of at most nine decimal places and fifteen digits, as scores, seconds and prices are; false for others.
+ *
+ * Why this is the text that `String` gives: a quotient of two integers that doubles hold is rounded correctly, so the
+ * number is the double next to `scaled / 1e9`; and no two decimals of up to fifteen digits share a double, so that no
+ * shorter text, nor another of the same length, reads back as this number.
+ */
+function decimal(value: number): boolean {
+  const size = value < 0 ? -value : value;
+  // Smaller numbers are printed with an exponent.
+  if (!(size >= 1e-6 && size < 1e6)) return false;
+  const scaled = Math.round(size * BILLION);
+  if (scaled / BILLION !== size) return false;
+  const whole = Math.floor(scaled / BILLION);
+  let places = scaled - whole * BILLION;
+  room(20);
+  if (value < 0) out[pos++] = 0x2d;
+  integer(whole);
+  if (places === 0) return true;
+  out[pos] = 0x2e;
+  let end = pos + 9;
+  for (let at = end; at > pos; at--) {
+    const tens = (places / 10) | 0;
+    out[at] = 0x30 + places - tens * 10;
+    places = tens;
+  }
+  while (out[end] === 0x30) end--;
+  pos = end + 1;
+  return true;
 }
 
 /** A 32-bit integer. */
@@ -372,6 +409,31 @@ const ESCAPES = new Uint8Array(128).map((_, unit) => {
   const short = '\b\t\n\f\r"\\'.indexOf(String.fromCharCode(unit));
   return short >= 0 ? 'btnfr"\\'.charCodeAt(short) : unit < 0x20 ? 1 : 0;
 });
+
+/** A property's key between its comma and its colon. */
+function name(key: string, comma: boolean): void {
+  const { length } = key;
+  room(length + 4);
+  const target = out;
+  let p = pos;
+  if (comma) target[p++] = 0x2c;
+  target[p++] = 0x22;
+  let i = 0;
+  for (; i < length; i++) {
+    const unit = key.charCodeAt(i);
+    if (unit >= 0x80 || ESCAPES[unit] !== 0) break;
+    target[p++] = unit;
+  }
+  if (i < length) {
+    if (comma) byte(0x2c);
+    string(key);
+    byte(0x3a);
+    return;
+  }
+  target[p++] = 0x22;
+  target[p++] = 0x3a;
+  pos = p;
+}
 
 function string(text: string): void {
   room(1);

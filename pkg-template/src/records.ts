@@ -27,8 +27,13 @@ let owner: Batch | undefined;
 
 /** Frozen surface fields, read once from what the caller gave. */
 export interface FrozenIntent {
-  surfaceOp?: SurfaceOp;
-  sourceEventSeqs?: readonly number[];
+  readonly surfaceOp: SurfaceOp | undefined;
+  readonly sourceEventSeqs: readonly number[] | undefined;
+}
+
+/** Whose event it is, for errors. */
+interface Named {
+  readonly id: string;
 }
 
 /**
@@ -116,31 +121,35 @@ const isSeq = (value: unknown): value is number => typeof value === 'number' && 
  * @param intent what the caller gave; types do not bind everyone
  * @throws PalimpsestError `INVALID_SURFACE_OP` or `INVALID_SOURCES` where it has not even the right shape
  */
-export function freezeIntent(intent: unknown, session: string, seq: number): FrozenIntent | undefined {
+export function freezeIntent(intent: unknown, session: Named, seq: number): FrozenIntent | undefined {
   if (intent === undefined || intent === null) return undefined;
   const { surfaceOp, sourceEventSeqs } = intent as { surfaceOp?: unknown; sourceEventSeqs?: unknown };
-  const refuse = (code: 'INVALID_SOURCES' | 'INVALID_SURFACE_OP', path: string, what: string): never => {
-    throw new PalimpsestError(code, `session ${JSON.stringify(session)}, seq ${seq}, ${path}: ${what}`, { session, seq, path });
+  return {
+    sourceEventSeqs: sourceEventSeqs === undefined ? undefined : freezeSources(sourceEventSeqs, session, seq),
+    surfaceOp: surfaceOp === undefined || surfaceOp === 'append' ? surfaceOp : freezeReplace(surfaceOp, session, seq),
   };
-  const frozen: FrozenIntent = {};
-  if (sourceEventSeqs !== undefined) {
-    const sources: number[] = [];
-    const given: ArrayLike<unknown> | undefined = Array.isArray(sourceEventSeqs) ? sourceEventSeqs : undefined;
-    for (let i = 0; i < (given?.length ?? 1); i++) {
-      const seq = given?.[i];
-      if (!isSeq(seq)) return refuse('INVALID_SOURCES', 'sourceEventSeqs', 'it must be an array of seqs of earlier events');
-      sources.push(seq);
-    }
-    frozen.sourceEventSeqs = Object.freeze(sources);
+}
+
+function freezeSources(given: unknown, session: Named, seq: number): readonly number[] {
+  if (!Array.isArray(given)) throw refusal('INVALID_SOURCES', 'sourceEventSeqs', SOURCES, session, seq);
+  const sources: number[] = [];
+  for (const source of given as unknown[]) {
+    if (!isSeq(source)) throw refusal('INVALID_SOURCES', 'sourceEventSeqs', SOURCES, session, seq);
+    sources.push(source);
   }
-  if (surfaceOp === 'append') {
-    frozen.surfaceOp = surfaceOp;
-  } else if (surfaceOp !== undefined) {
-    const { op, start, end } = Object(surfaceOp) as { op?: unknown; start?: unknown; end?: unknown };
-    if (op !== 'replace' || !isSeq(start) || !isSeq(end)) {
-      return refuse('INVALID_SURFACE_OP', 'surfaceOp', "it must be 'append' or { op: 'replace', start, end } with two seqs");
-    }
-    frozen.surfaceOp = Object.freeze({ op, start, end });
+  return Object.freeze(sources);
+}
+
+const SOURCES = 'it must be an array of seqs of earlier events';
+
+function freezeReplace(given: unknown, session: Named, seq: number): SurfaceOp {
+  const { op, start, end } = Object(given) as { op?: unknown; start?: unknown; end?: unknown };
+  if (op !== 'replace' || !isSeq(start) || !isSeq(end)) {
+    throw refusal('INVALID_SURFACE_OP', 'surfaceOp', "it must be 'append' or { op: 'replace', start, end } with two seqs", session, seq);
   }
-  return frozen;
+  return Object.freeze({ op, start, end });
+}
+
+function refusal(code: 'INVALID_SOURCES' | 'INVALID_SURFACE_OP', path: string, what: string, { id }: Named, seq: number): PalimpsestError {
+  return new PalimpsestError(code, `session ${JSON.stringify(id)}, seq ${seq}, ${path}: ${what}`, { session: id, seq, path });
 }

@@ -55,6 +55,42 @@ describe('the walk', () => {
     });
   });
 
+  it('prints every number as JSON.stringify does: decimals, their neighbours, and where the notation changes', () => {
+    const dice = new Dice(8);
+    const bits = new DataView(new ArrayBuffer(8));
+    const near = (value: number): number[] =>
+      [-2n, -1n, 0n, 1n, 2n].map((step) => {
+        bits.setFloat64(0, value);
+        bits.setBigInt64(0, bits.getBigInt64(0) + step);
+        return bits.getFloat64(0);
+      });
+    const numbers = [1e-6, 1e-7, 9.99999999e-7, 0.1 + 0.2, 1 / 3, 999_999.999999999, 999_999.9999999999, 1e6 + 0.5, 123_456.7, 1e-9].flatMap(near);
+    for (let n = 0; n < 100_000; n++) {
+      const decimal = Math.floor(dice.next() * 10 ** (1 + dice.below(15))) / 10 ** (1 + dice.below(12));
+      numbers.push(...(n % 50 === 0 ? near(decimal) : [decimal]), -decimal, dice.next());
+    }
+    const finite = numbers.filter((number) => Number.isFinite(number) && !Object.is(number, -0));
+    const session = new Session('s');
+    for (let from = 0; from < finite.length; from += 1000) {
+      const slice = finite.slice(from, from + 1000);
+      const { seq } = appendLoosely(session, 'x/numbers', slice);
+      const line = new TextDecoder().decode(session.jsonl(seq));
+      assert.ok(line.includes(JSON.stringify(slice)), `one of the numbers from ${slice[0]} on`);
+    }
+  });
+
+  it('names the whole path of a value far below the depth that the call stack is used for', () => {
+    const deeply = (levels: number, value: unknown): unknown => (levels === 0 ? value : [deeply(levels - 1, value)]);
+    const below = '[0]'.repeat(300);
+    for (const [value, path] of [
+      [deeply(300, { get b(): never { throw new Error('no'); } }), `data${below}.b`],
+      [deeply(300, new Proxy({}, { ownKeys() { throw new Error('no'); } })), `data${below}`],
+      [{ a: deeply(300, { b: [1, undefined] }) }, `data.a${below}.b[1]`],
+    ] as const) {
+      assert.throws(() => appendLoosely(new Session('s'), 'x/custom', value), { code: 'INVALID_JSON_VALUE', path });
+    }
+  });
+
   const sparse = [1, 2];
   sparse.length = 3;
   class Point {
