@@ -16,7 +16,7 @@
 
 import { core } from './core.js';
 import { PalimpsestError } from './errors.js';
-import { bytes, pending, putUtf8, refresh, release, reserve } from './scratch.js';
+import { bytes, pending, putUtf8, refresh, release, reserve, words } from './scratch.js';
 
 
 /** Levels that the call stack is trusted with. Cycles are looked for from here on: every cycle gets this deep. */
@@ -33,6 +33,7 @@ const PIECE = 1 << 14;
 
 /** Where text goes, and how much of it fits: the scratch area, taken at the start of a walk and after it has moved. */
 let out = bytes;
+let view = words;
 let capacity = 0;
 
 /** End of what has been written, an offset into the scratch area. */
@@ -57,13 +58,14 @@ const result: Encoded = { value: undefined, end: 0 };
 /**
  * Writes the JSON text of `value` into the scratch area at `at`.
  * @param root what the value is called in an error's path, for example `data`
+ * @param chunk whether it is expected to be the payload of a chunk event
  * @returns the snapshot and the end of the text, in an object that the next call uses again
  * @throws PalimpsestError `INVALID_JSON_VALUE` with the path of the first part that JSON would lose or change
  */
-export function encode(value: unknown, at: number, root: string): Encoded {
+export function encode(value: unknown, at: number, root: string, chunk = false): Encoded {
   begin(at);
   try {
-    result.value = walk(value, 0);
+    result.value = chunk ? walkChunk(value) : walk(value, 0);
     result.end = pos;
     // What a getter did to the core's memory went unseen until now, and so did the text written since.
     if (out.byteLength === 0) refuse('a getter has made the core grow');
@@ -111,6 +113,7 @@ function room(more: number): void {
   if (pos + more > capacity) {
     reserve(pos + more);
     out = bytes;
+    view = words;
     capacity = out.byteLength;
   }
 }
@@ -234,6 +237,75 @@ function walkArray(value: readonly unknown[], depth: number): readonly unknown[]
   return Object.freeze(copy);
 }
 
+/**
+ * {@link walk} for `{ turn, step, chunk: { type, index, text } }`: nine of ten events of a session are these, and knowing
+ * the keys saves half the time. Keys are looked at before any value is read; whatever has others goes the common way.
+ */
+function walkChunk(value: unknown): unknown {
+  if (!hasKeys(value, CHUNK)) return walk(value, 0);
+  checkPlain(value);
+  let at = 'turn';
+  try {
+    const turn = walkMember(TURN, value.turn, 1);
+    at = 'step';
+    const step = walkMember(STEP, value.step, 1);
+    at = 'chunk';
+    const { chunk } = value;
+    raw(INNER);
+    const kept = walkDelta(chunk);
+    byte(0x7d);
+    return Object.freeze({ turn, step, chunk: kept });
+  } catch (error) {
+    trail.push(at);
+    throw error;
+  }
+}
+
+function walkDelta(value: unknown): unknown {
+  if (!hasKeys(value, DELTA)) return walk(value, 1);
+  checkPlain(value);
+  let at = 'type';
+  try {
+    let { type } = value;
+    if (type === 'text-delta') raw(TEXT_DELTA);
+    else if (type === 'reasoning-delta') raw(REASONING_DELTA);
+    else type = walkMember(TYPE, type, 2);
+    at = 'index';
+    const index = walkMember(INDEX, value.index, 2);
+    at = 'text';
+    const text = walkMember(TEXT, value.text, 2);
+    byte(0x7d);
+    return Object.freeze({ type, index, text });
+  } catch (error) {
+    trail.push(at);
+    throw error;
+  }
+}
+
+function walkMember(before: Known, value: unknown, depth: number): unknown {
+  raw(before);
+  return walk(value, depth);
+}
+
+const CHUNK = ['turn', 'step', 'chunk'] as const;
+const DELTA = ['type', 'index', 'text'] as const;
+const TURN = known('{"turn":');
+const STEP = known(',"step":');
+const INNER = known(',"chunk":');
+const TYPE = known('{"type":');
+const TEXT_DELTA = known('{"type":"text-delta"');
+const REASONING_DELTA = known('{"type":"reasoning-delta"');
+const INDEX = known(',"index":');
+const TEXT = known(',"text":');
+
+/** Whether the value has these own enumerable keys, in this order, and no others. */
+function hasKeys<K extends string>(value: unknown, keys: readonly K[]): value is Record<K, unknown> {
+  if (typeof value !== 'object' || value === null || polluted) return false;
+  let count = 0;
+  for (const key in value) if (key !== keys[count++]) return false;
+  return count === keys.length;
+}
+
 function checkPlain(value: object): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) refuse(`${named(value)} is not a plain object`);
@@ -335,6 +407,27 @@ function byte(value: number): void {
   room(1);
   out[pos++] = value;
 }
+
+/** Text that is known beforehand, eight bytes in a step: a step costs the same whatever its width. */
+interface Known {
+  readonly length: number;
+  readonly eights: Float64Array;
+}
+
+function known(text: string): Known {
+  const padded = new Uint8Array((text.length + 7) & ~7);
+  for (let i = 0; i < text.length; i++) padded[i] = text.charCodeAt(i);
+  return { length: text.length, eights: new Float64Array(padded.buffer) };
+}
+
+function raw({ length, eights }: Known): void {
+  room(length + 8);
+  for (let i = 0; i < eights.length; i++) view.setFloat64(pos + i * 8, eights[i]!, LITTLE_ENDIAN);
+  pos += length;
+}
+
+/** Bytes come out of an array as they went in, whatever order the machine reads them in. */
+const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
 function ascii(text: string): void {
   room(text.length);
@@ -512,6 +605,7 @@ function pieces(text: string): void {
     if (length !== written) {
       refresh(Math.max(bytes.byteLength, pos + length));
       out = bytes;
+      view = words;
       capacity = out.byteLength;
     }
     pos += length;

@@ -9,6 +9,7 @@
 import { encode, walking } from './encode.js';
 import { PalimpsestError } from './errors.js';
 import type { SurfaceOp } from './events.js';
+import { KindNumber } from './kinds.js';
 import { pending, release, reserve, setPending, words } from './scratch.js';
 
 const HEAD = 40;
@@ -63,7 +64,7 @@ export function addRecord(batch: Batch, kind: number, type: string, time: number
     typeLength = end - at;
     at = end;
   }
-  const { value, end } = encode(data, at, 'data');
+  const { value, end } = encode(data, at, 'data', kind === KindNumber.chunk);
   const size = (end - start + 7) & ~7;
   reserve(start + size);
   words.setUint32(start, size, true);

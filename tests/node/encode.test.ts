@@ -91,6 +91,68 @@ describe('the walk', () => {
     }
   });
 
+  it('takes the payload of a chunk as it takes any other value, whatever its shape', () => {
+    class Delta {
+      type = 'text-delta';
+      index = 0;
+      text = '';
+    }
+    const get = (value: () => unknown): PropertyDescriptor => ({ get: value, enumerable: true });
+    const fail = (): never => { throw new Error('no'); };
+    const deltas: (() => unknown)[] = [
+      () => ({ type: 'text-delta', index: 0, text: 'a"\n\ud800日' }),
+      () => ({ type: 'reasoning-delta', index: -1.5, text: '' }),
+      () => ({ type: 'te"xt', index: [1], text: { a: null } }),
+      () => ({ index: 0, type: 'text-delta', text: 'x' }),
+      () => ({ type: 'text-delta', index: 0, text: 'x', more: 1 }),
+      () => ({ type: 'text-delta', index: 0 }),
+      () => ({ type: 'text-delta', index: 0, text: undefined }),
+      () => ({ type: 'text-delta', index: NaN, text: 'x' }),
+      () => ({ type: undefined, index: 0, text: 'x' }),
+      () => Object.assign(Object.create(null) as object, { type: 'text-delta', index: 0, text: 'x' }),
+      () => Object.assign({}, { type: 'text-delta', index: 0, text: 'x', [Symbol('s')]: 1 }),
+      () => Object.defineProperty({ type: 'text-delta', index: 0 }, 'text', { value: 'hidden' }),
+      () => Object.defineProperty({ type: 'text-delta', index: 0 }, 'text', get(() => 'got')),
+      () => Object.defineProperty({ type: 'text-delta', index: 0 }, 'text', get(fail)),
+      () => new Proxy({ type: 'text-delta', index: 0, text: 'x' }, {}),
+      () => new Proxy({ type: 'text-delta', index: 0, text: 'x' }, { ownKeys: fail }),
+      () => new Delta(), () => ['type', 'index', 'text'], () => 'text', () => null, () => undefined, () => ({}), () => new Map(),
+    ];
+    const outers: ((chunk: unknown) => unknown)[] = [
+      (chunk) => ({ turn: 1, step: 2, chunk }),
+      (chunk) => ({ turn: { deep: [1] }, step: 'x', chunk }),
+      (chunk) => ({ turn: 1, step: -0, chunk }),
+      (chunk) => ({ step: 1, turn: 1, chunk }),
+      (chunk) => ({ turn: 1, chunk }),
+      (chunk) => Object.defineProperty({ turn: 1, step: 1 }, 'chunk', get(() => chunk)),
+      (chunk) => [chunk],
+      (chunk) => chunk,
+    ];
+    const attempt = (type: string, value: unknown): unknown => {
+      const session = new Session('s');
+      try {
+        const { data } = appendLoosely(session, type, value);
+        assert.ok(Object.isFrozen(data));
+        const line = new TextDecoder().decode(session.jsonl());
+        return { data, text: line.slice(line.indexOf('"data":')) };
+      } catch (error) {
+        const { code, path, message } = error as PalimpsestError;
+        assert.deepEqual([session.seq, session.jsonl().length], [0, 0], 'the log is as it was');
+        return { code, path, message };
+      }
+    };
+    for (const polluted of [false, true]) {
+      if (polluted) Object.defineProperty(Object.prototype, 'more', { value: 1, enumerable: true, configurable: true });
+      try {
+        for (const outer of outers) {
+          for (const delta of deltas) assert.deepStrictEqual(attempt('assistant/chunk', outer(delta())), attempt('x/custom', outer(delta())));
+        }
+      } finally {
+        Reflect.deleteProperty(Object.prototype, 'more');
+      }
+    }
+  });
+
   const sparse = [1, 2];
   sparse.length = 3;
   class Point {

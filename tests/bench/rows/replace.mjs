@@ -3,7 +3,7 @@ import { timed } from '../measure.mjs';
 import { chosen, compare, contestants } from './compare.mjs';
 
 /** Replaces in one run, spread over the surface. */
-const TIMES = 100;
+const TIMES = 1000;
 
 export default [
   {
