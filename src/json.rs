@@ -356,10 +356,9 @@ pub struct Members<'a> {
     object: bool,
 }
 
-impl Iterator for Members<'_> {
-    type Item = (Span, Span);
-
-    fn next(&mut self) -> Option<(Span, Span)> {
+impl Members<'_> {
+    /// The next member's key and where its value starts; that value is then to be passed.
+    pub fn key(&mut self) -> Option<(Span, usize)> {
         let mut at = skip_space(self.text, self.at);
         if self.text.get(at) == Some(&b',') {
             at = skip_space(self.text, at + 1);
@@ -372,27 +371,30 @@ impl Iterator for Members<'_> {
             name.end = string(self.text, at).ok()?;
             at = skip_space(self.text, skip_space(self.text, name.end) + 1);
         }
-        let end = value(self.text, at).ok()?;
-        self.at = end;
-        Some((name, at..end))
+        Some((name, at))
+    }
+
+    /// Passes the value at `at`; where it ends.
+    pub fn pass(&mut self, at: usize) -> Option<usize> {
+        self.at = value(self.text, at).ok()?;
+        Some(self.at)
+    }
+}
+
+impl Iterator for Members<'_> {
+    type Item = (Span, Span);
+
+    fn next(&mut self) -> Option<(Span, Span)> {
+        let (name, at) = self.key()?;
+        Some((name, at..self.pass(at)?))
     }
 }
 
 /// The value of a member, as `JSON.parse` would choose it: the last one of that name.
 #[inline(never)]
 pub fn get<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    get_all(object, [name])[0]
-}
-
-/// [`get`] of several members in one pass.
-pub fn get_all<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> [Option<&'a [u8]>; N] {
-    let mut found = [None; N];
-    for (key, value) in members(object) {
-        if let Some(slot) = names.iter().position(|name| key_is(&object[key.clone()], name)) {
-            found[slot] = Some(&object[value]);
-        }
-    }
-    found
+    let named = members(object).filter(|(key, _)| key_is(&object[key.clone()], name));
+    named.last().map(|(_, value)| &object[value])
 }
 
 /// Whether a key (with its quotes) spells `name`, escaped or not.
@@ -425,53 +427,103 @@ pub fn plain_integer(value: &[u8]) -> Option<u64> {
 /// Decodes a checked JSON string (with its quotes) to WTF-8: UTF-8 in which an unpaired surrogate
 /// stands as its three-byte form (<https://simonsapin.github.io/wtf-8/>).
 pub fn decode(quoted: &[u8]) -> Vec<u8> {
-    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    let mut out = Vec::with_capacity(inner.len());
-    let mut at = 0;
-    while let Some(&b) = inner.get(at) {
-        if b != b'\\' {
-            out.push(b);
-            at += 1;
-            continue;
-        }
-        at += 2;
-        match inner.get(at - 1).copied().unwrap_or(b'\\') {
-            b'b' => out.push(8),
-            b'f' => out.push(12),
-            b'n' => out.push(b'\n'),
-            b'r' => out.push(b'\r'),
-            b't' => out.push(b'\t'),
-            b'u' => {
-                let mut unit = hex4(inner, at);
-                at += 4;
-                if unit & 0xFC00 == 0xD800 && inner.get(at..at + 2) == Some(b"\\u") {
-                    let low = hex4(inner, at + 2);
-                    if low & 0xFC00 == 0xDC00 {
-                        at += 6;
-                        unit = 0x10000 + ((unit & 0x3FF) << 10) + (low & 0x3FF);
-                    }
-                }
-                push_code_point(unit, &mut out);
-            }
-            other => out.push(other),
-        }
-    }
+    let mut out = vec![0; quoted.len() + LANE];
+    let len = unescape(quoted, 1, &mut out).len;
+    out.truncate(len);
     out
 }
 
+/// What [`unescape`] has read and written.
+pub struct Unescaped {
+    /// Where the string ends, behind its quote.
+    pub end: usize,
+    /// Bytes written.
+    pub len: usize,
+    /// Whether an unpaired surrogate is among them.
+    pub unpaired: bool,
+}
+
+/// Writes the inside of a checked JSON string as WTF-8 to the start of `out`, which has room for as
+/// many bytes and a lane. `at` is behind the string's quote.
+pub fn unescape(text: &[u8], mut at: usize, out: &mut [u8]) -> Unescaped {
+    let (mut len, mut unpaired) = (0, false);
+    while let Some(&b) = text.get(at) {
+        // As in `escape_into`, a lane is copied before it is looked at.
+        if let (Some((lane, _)), Some((target, _))) = (
+            text[at..].split_first_chunk::<LANE>(),
+            out.get_mut(len..).and_then(|rest| rest.split_first_chunk_mut::<LANE>()),
+        ) {
+            *target = *lane;
+            let mask = lane_mask::<0xFF>(lane);
+            let plain = if mask == 0 { LANE } else { mask.trailing_zeros() as usize };
+            if plain > 0 {
+                at += plain;
+                len += plain;
+                continue;
+            }
+        }
+        at += 1;
+        let mut c = u32::from(b);
+        if b == b'"' {
+            break;
+        }
+        if b == b'\\' {
+            let letter = text.get(at).copied().unwrap_or(b);
+            at += 1;
+            c = match letter {
+                b'b' => 8,
+                b'f' => 12,
+                b'n' => 10,
+                b'r' => 13,
+                b't' => 9,
+                b'u' => {
+                    let mut unit = hex4(text, at);
+                    at += 4;
+                    if unit & 0xFC00 == 0xD800 && text.get(at..at + 2) == Some(b"\\u") {
+                        let low = hex4(text, at + 2);
+                        if low & 0xFC00 == 0xDC00 {
+                            at += 6;
+                            unit = 0x10000 + ((unit & 0x3FF) << 10) + (low & 0x3FF);
+                        }
+                    }
+                    unpaired |= unit & 0xF800 == 0xD800;
+                    unit
+                }
+                other => u32::from(other),
+            };
+            if c >= 0x80 {
+                len += put_code_point(c, out.get_mut(len..).unwrap_or_default());
+                continue;
+            }
+        }
+        if let Some(slot) = out.get_mut(len) {
+            *slot = c as u8;
+            len += 1;
+        }
+    }
+    Unescaped { end: at, len, unpaired }
+}
+
+#[inline(never)]
 fn hex4(text: &[u8], at: usize) -> u32 {
     let digit = |b: u8| (b as char).to_digit(16).unwrap_or(0);
     text.get(at..at + 4).unwrap_or_default().iter().fold(0, |n, &b| n << 4 | digit(b))
 }
 
-fn push_code_point(c: u32, out: &mut Vec<u8>) {
-    let tail = |shift: u32| 0x80 | (c >> shift & 0x3F) as u8;
-    match c {
-        0..0x80 => out.push(c as u8),
-        0x80..0x800 => out.extend([0xC0 | (c >> 6) as u8, tail(0)]),
-        0x800..0x10000 => out.extend([0xE0 | (c >> 12) as u8, tail(6), tail(0)]),
-        _ => out.extend([0xF0 | (c >> 18) as u8, tail(12), tail(6), tail(0)]),
+/// Writes the bytes of a code point beyond ASCII; how many.
+#[inline(never)]
+fn put_code_point(c: u32, out: &mut [u8]) -> usize {
+    let len = match c {
+        0..0x800 => 2,
+        0x800..0x10000 => 3,
+        _ => 4,
+    };
+    for (i, slot) in out.iter_mut().take(len).enumerate() {
+        let lead = if i == 0 { 0xF00 >> len } else { 0x80 };
+        let bits = c >> (6 * (len - 1 - i)) & 0x3F;
+        *slot = lead as u8 | bits as u8;
     }
+    len
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";

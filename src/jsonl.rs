@@ -235,7 +235,8 @@ impl Reader {
         match event::parse(text) {
             Ok(envelope) => {
                 let plan = session.admit(&envelope, seq).map_err(|e| e.at_line(self.lines, at))?;
-                let entry = Entry::new(start, text.len(), envelope.data, envelope.kind).ok_or_else(too_large)?;
+                let entry = Entry::new(start, text.len(), envelope.data, envelope.kind, envelope.payload)
+                    .ok_or_else(too_large)?;
                 self.entries.push(entry);
                 session.fold(envelope.kind, plan, seq);
                 self.committed = after;

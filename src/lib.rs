@@ -10,7 +10,7 @@
 //! - [`log`]: blocks of JSONL bytes and their index; [`filed`]: events whose bytes stay in a file.
 //! - [`chunks`]: lists that forks share.
 //! - [`surface`]: which surface events the model sees, in order; append and replace.
-//! - [`derive`]: a surface event's message. [`header`]: the request header and its deltas.
+//! - [`derive`]: a surface event's message; [`parts`]: messages as they are handed to the façade. [`header`]: the request header and its deltas.
 //! - [`position`]: the turn and step that are open. [`repair`]: closing an interrupted turn.
 //! - [`pairing`]: calls and their results.
 //! - [`session`]: a log with its folds; [`fork`]: a child that shares them; [`jsonl`]: reading one.
@@ -37,6 +37,7 @@ pub mod json;
 pub mod jsonl;
 pub mod log;
 pub mod pairing;
+pub mod parts;
 pub mod position;
 pub mod record;
 pub mod repair;

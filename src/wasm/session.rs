@@ -1,6 +1,7 @@
 //! A session's handle.
 
 use super::{array, scratch, text, thrown};
+use crate::parts::Parts;
 use crate::position;
 use crate::session::{Session, SessionHeader};
 use wasm_bindgen::prelude::*;
@@ -17,11 +18,13 @@ pub struct CoreSession {
     /// Bytes of a torn last record that the load dropped.
     #[wasm_bindgen(js_name = tornBytes)]
     pub torn_bytes: f64,
+    /// Messages on their way to the façade.
+    parts: Parts,
 }
 
 impl CoreSession {
     pub(super) fn of(session: Session) -> Self {
-        CoreSession { session, committed_bytes: 0.0, torn_bytes: 0.0 }
+        CoreSession { session, committed_bytes: 0.0, torn_bytes: 0.0, parts: Parts::default() }
     }
 }
 
@@ -148,10 +151,21 @@ impl CoreSession {
         self.session.invalidate();
     }
 
-    /// Messages of the first of these surface events as one JSON array (`null` where an event yields none).
-    #[wasm_bindgen(js_name = messagesJson)]
-    pub fn messages_json(&self, seqs: &[u32]) -> String {
-        text(self.session.messages_json(seqs))
+    /// Lays out messages of the first of these surface events; where the words are, see [`crate::parts`].
+    /// Good until the next call; one without seqs gives the memory back.
+    #[wasm_bindgen(js_name = layMessages)]
+    pub fn lay_messages(&mut self, seqs: &[u32]) -> *const u32 {
+        if seqs.is_empty() {
+            self.parts = Parts::default();
+        }
+        self.session.messages(seqs, &mut self.parts);
+        self.parts.words().as_ptr()
+    }
+
+    /// Where the texts of these messages are.
+    #[wasm_bindgen(js_name = messageTexts)]
+    pub fn message_texts(&self) -> *const u8 {
+        self.parts.text().as_ptr()
     }
 
     /// The request header after the events before `end`.
