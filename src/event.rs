@@ -327,16 +327,16 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
 
 /// The start of a line as [`write_line`] writes it: the first three members in their order, in plain
 /// letters and digits and without blanks. A line that starts otherwise is read member by member.
-struct Head {
-    kind: Span,
-    seq: Span,
-    time: Span,
+pub(crate) struct Head {
+    pub kind: Span,
+    pub seq: Span,
+    pub time: Span,
     /// Where the next key is.
-    end: usize,
+    pub end: usize,
 }
 
 impl Head {
-    fn of(line: &[u8], start: usize) -> Option<Head> {
+    pub fn of(line: &[u8], start: usize) -> Option<Head> {
         let after = |at: usize, text: &[u8]| line.get(at..)?.starts_with(text).then_some(at + text.len());
         let digits = |at: usize| {
             let len = line.get(at..)?.iter().take(16).take_while(|b| b.is_ascii_digit()).count();

@@ -447,7 +447,7 @@ pub struct Unescaped {
 /// many bytes and a lane. `at` is behind the string's quote.
 pub fn unescape(text: &[u8], mut at: usize, out: &mut [u8]) -> Unescaped {
     let (mut len, mut unpaired) = (0, false);
-    while let Some(&b) = text.get(at) {
+    while at < text.len() {
         // As in `escape_into`, a lane is copied before it is looked at.
         if let (Some((lane, _)), Some((target, _))) = (
             text[at..].split_first_chunk::<LANE>(),
@@ -456,12 +456,13 @@ pub fn unescape(text: &[u8], mut at: usize, out: &mut [u8]) -> Unescaped {
             *target = *lane;
             let mask = lane_mask::<0xFF>(lane);
             let plain = if mask == 0 { LANE } else { mask.trailing_zeros() as usize };
-            if plain > 0 {
-                at += plain;
-                len += plain;
+            at += plain;
+            len += plain;
+            if mask == 0 {
                 continue;
             }
         }
+        let Some(&b) = text.get(at) else { break };
         at += 1;
         let mut c = u32::from(b);
         if b == b'"' {

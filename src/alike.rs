@@ -1,0 +1,98 @@
+//! Chunk lines that are like the one before: of a streamed answer's many lines only the seq, the
+//! time and the piece of text differ.
+//!
+//! Whether a text is JSON does not depend on which string stands where a string stood, as long as
+//! it is no key, nor on which number. A line is thus an event if around its seq, its time and its
+//! last string it equals one that was read.
+
+use crate::event::{Envelope, Head, Kind};
+use crate::json::{self, Span};
+
+const START: &[u8] = b"{\"type\":\"assistant/chunk\",\"seq\":";
+const TIME: &[u8] = b",\"time\":";
+const DATA: &[u8] = b",\"data\":";
+
+/// A chunk line, around what differs.
+#[derive(Debug, Default)]
+pub struct Alike {
+    /// From behind the time to the last string's quote, that included; empty while there is no line.
+    before: Vec<u8>,
+    /// From behind that string to the line's end, that included.
+    after: Vec<u8>,
+}
+
+/// A line that was found to be alike.
+pub struct Found {
+    /// Length without the line end.
+    pub len: usize,
+    /// Where `data` stands in the line.
+    pub data: Span,
+}
+
+impl Alike {
+    /// Reads the line at the start of `text` if it is like the one before and has this seq.
+    pub fn read(&self, text: &[u8], seq: u32) -> Option<Found> {
+        if self.before.is_empty() {
+            return None;
+        }
+        let number = same(text, 0, START)?;
+        let end = digits(text, number)?;
+        if json::plain_integer(&text[number..end]) != Some(u64::from(seq)) {
+            return None;
+        }
+        let end = digits(text, same(text, end, TIME)?)?;
+        let quote = same(text, end, &self.before)? - 1;
+        let after = json::string(text, quote).ok()?;
+        let len = same(text, after, &self.after)? - 1;
+        Some(Found { len, data: end + DATA.len()..len - 1 })
+    }
+
+    /// Keeps a line that was read in place of the one before, if it has the usual members only.
+    pub fn learn(&mut self, line: &[u8], envelope: &Envelope) {
+        if envelope.kind != Kind::AssistantChunk {
+            return;
+        }
+        self.before.clear();
+        self.after.clear();
+        let data = envelope.data.clone();
+        let (Some(head), true) = (Head::of(line, 0), data.end + 1 == line.len()) else { return };
+        let before = head.time.end;
+        if !line.starts_with(START) || same(line, before, DATA) != Some(data.start) {
+            return;
+        }
+        let (mut at, mut last) = (data.start, None);
+        while let Some(b) = line.get(at) {
+            if *b != b'"' {
+                at += 1;
+                continue;
+            }
+            let Ok(end) = json::string(line, at) else { return };
+            if line.get(json::skip_space(line, end)) != Some(&b':') {
+                last = Some((at, end));
+            }
+            at = end;
+        }
+        if let Some((at, end)) = last {
+            self.before.extend_from_slice(&line[before..=at]);
+            self.after.extend_from_slice(&line[end..]);
+            self.after.push(b'\n');
+        }
+    }
+}
+
+/// Where digits that are a number end; none for more than a time has.
+fn digits(text: &[u8], at: usize) -> Option<usize> {
+    let len = text.get(at..)?.iter().take(17).take_while(|b| b.is_ascii_digit()).count();
+    let plain = len == 1 || (len > 1 && len < 17 && text[at] != b'0');
+    plain.then_some(at + len)
+}
+
+/// Where `part` ends in `text`, if it stands at `at`: compared by lanes, since it nearly always does.
+fn same(text: &[u8], at: usize, part: &[u8]) -> Option<usize> {
+    let end = at + part.len();
+    let (lanes, rest) = part.as_chunks::<8>();
+    let (text_lanes, text_rest) = text.get(at..end)?.as_chunks::<8>();
+    let differ = |(a, b): (&[u8; 8], &[u8; 8])| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
+    let different = lanes.iter().zip(text_lanes).fold(0, |all, pair| all | differ(pair));
+    (different == 0 && rest.iter().zip(text_rest).all(|(a, b)| a == b)).then_some(end)
+}
