@@ -1,12 +1,13 @@
 //! Messages in parts: the form in which the core hands messages over, many at a time.
 //!
-//! Texts lie next to each other, unescaped, so that the host decodes each once and parses none.
-//! Words say what is to be made of them: the number of messages, and then in order
+//! Texts lie next to each other, unescaped, so that the host decodes each once and parses none; behind
+//! them lie all the short ones, which it decodes as one. Words say what is to be made of them: the
+//! number of messages, the lengths of the texts and of the short ones, and then in order
 //!
 //! | message | words |
 //! | --- | --- |
 //! | none | 0 |
-//! | as JSON text | 1, its length |
+//! | to be projected by the host | 1, the event's kind, the length of its payload's JSON text |
 //! | from the user, from the assistant | 2 or 3, the blocks |
 //! | a tool's result without `isError`, with false, with true | 4, 5 or 6, the string `toolCallId`, the blocks |
 //!
@@ -18,19 +19,26 @@
 //! | `text`, `reasoning` | 1 or 2, the string `text` |
 //! | `tool-call` | 3, the strings `id`, `name`, `arguments` |
 //!
-//! A string is one word: twice its length in bytes, plus one where it is UTF-16 (little endian) and
-//! not UTF-8: decoders turn the first to text faster where a character beyond Latin-1 is in it.
+//! A string is one word: four times its length in bytes, plus 0 where it is UTF-8, 1 where it is
+//! UTF-16 (little endian), which decoders turn to text faster where a character beyond Latin-1 is in
+//! it, and 2 where it is one of the short ones.
 //!
 //! Only blocks spelt as [`crate::event::write_line`]'s callers spell them go in parts: their members
 //! in this order and no others, without blanks. Whatever else a log holds stays JSON.
 
-use crate::derive;
 use crate::event::{Kind, Payload, PayloadSpans};
 use crate::json;
 use crate::log::Stored;
 
 /// Longer payloads stay JSON: strings want three times their room here.
 const LONG: usize = 1 << 20;
+
+/// Longest of the short strings. Engines copy parts of a text up to this length; a longer part keeps
+/// the whole text alive.
+const SHORT: usize = 12;
+
+/// Words before those of the first message.
+const HEAD: usize = 3;
 
 /// Members of the blocks that go in parts: what stands before each of their strings.
 const BLOCKS: [&[&[u8]]; 3] = [
@@ -46,20 +54,23 @@ pub struct Parts {
     /// Texts up to `end`, and room.
     text: Vec<u8>,
     end: usize,
+    /// Short texts, ASCII all of them.
+    short: Vec<u8>,
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Parts { words: vec![0], text: Vec::new(), end: 0 }
+        Parts { words: vec![0; HEAD], text: Vec::new(), end: 0, short: Vec::new() }
     }
 }
 
 impl Parts {
     /// Forgets all messages, keeping the memory.
     pub fn clear(&mut self) {
-        self.words.clear();
-        self.words.push(0);
+        self.words.truncate(HEAD);
+        self.words.fill(0);
         self.end = 0;
+        self.short.clear();
     }
 
     /// What the messages are made of.
@@ -72,24 +83,41 @@ impl Parts {
         self.text.get(..self.end).unwrap_or_default()
     }
 
+    /// Ends the layout.
+    pub fn finish(&mut self) {
+        self.words[1] = self.end as u32;
+        self.words[2] = self.short.len() as u32;
+        let short = std::mem::take(&mut self.short);
+        self.json(&short);
+        self.short = short;
+    }
+
     /// Adds the message of an event.
     pub fn put(&mut self, event: Option<Stored<'_>>) {
         self.words[0] += 1;
-        let (words, end) = (self.words.len(), self.end);
-        let Some(event) = event else { return self.words.push(0) };
+        let (words, end, short) = (self.words.len(), self.end, self.short.len());
+        let Some(event) = event.filter(|event| event.kind.is_surface()) else { return self.words.push(0) };
         if self.message(&event).is_none() {
             self.words.truncate(words);
-            self.text.truncate(end);
-            let made = derive::message(event.kind, event.data(), &mut self.text);
             self.end = end;
-            if made { self.json(1, self.text.len() - end) } else { self.words.push(0) }
+            self.short.truncate(short);
+            // A payload is below 2 GiB.
+            self.words.extend([1, event.kind as u32, event.data().len() as u32]);
+            self.json(event.data());
         }
     }
 
-    fn json(&mut self, word: u32, len: usize) {
-        // A payload is below 2 GiB.
-        self.words.extend([word, len as u32]);
-        self.end += len;
+    /// Makes sure that there is room for this many bytes of text.
+    fn room(&mut self, len: usize) {
+        if self.text.len() < self.end + len {
+            self.text.resize(self.end + len, 0);
+        }
+    }
+
+    fn json(&mut self, text: &[u8]) {
+        self.room(text.len());
+        self.text[self.end..self.end + text.len()].copy_from_slice(text);
+        self.end += text.len();
     }
 
     fn message(&mut self, event: &Stored<'_>) -> Option<()> {
@@ -125,10 +153,7 @@ impl Parts {
             }
             members.pass(at)?;
         }
-        let room = self.end + data.len() * 3 + 16;
-        if self.text.len() < room {
-            self.text.resize(room, 0);
-        }
+        self.room(data.len() * 3 + 16);
         let start = self.words.len();
         self.words.push(head);
         if is_result {
@@ -166,7 +191,7 @@ impl Parts {
 
     /// One block; where it ends.
     fn block(&mut self, json: &[u8], at: usize) -> Option<usize> {
-        let (words, start) = (self.words.len(), self.end);
+        let (words, start, short) = (self.words.len(), self.end, self.short.len());
         for (shape, word) in BLOCKS.iter().zip(1..) {
             if !json[at..].starts_with(shape[0]) {
                 continue;
@@ -182,11 +207,12 @@ impl Parts {
             }
             self.words.truncate(words);
             self.end = start;
+            self.short.truncate(short);
             break;
         }
         let end = json::value(json, at).ok()?;
-        self.text.get_mut(start..start + end - at)?.copy_from_slice(&json[at..end]);
-        self.json(0, end - at);
+        self.words.extend([0, (end - at) as u32]);
+        self.json(&json[at..end]);
         Some(end)
     }
 
@@ -200,46 +226,58 @@ impl Parts {
             return None;
         }
         let (utf8, room) = self.text.get_mut(self.end..)?.split_at_mut_checked(read.len)?;
-        // From here on bytes begin U+0100 and what is beyond.
-        let is_wide = utf8.iter().fold(0, |most, &b| most.max(b)) >= 0xC4;
-        let mut len = read.len;
-        if is_wide {
-            len = widen(utf8, room);
-            self.text.copy_within(self.end + read.len..self.end + read.len + len, self.end);
+        let (mut len, mut form) = (read.len, 0);
+        match utf8.iter().fold(0, |most, &b| most.max(b)) {
+            0..0x80 if len <= SHORT => {
+                self.short.extend_from_slice(utf8);
+                self.words.push((len as u32) << 2 | 2);
+                return Some(read.end);
+            }
+            // The bytes that begin U+0100 and what is beyond.
+            0xC4.. => {
+                len = widen(utf8, room);
+                form = 1;
+                self.text.copy_within(self.end + read.len..self.end + read.len + len, self.end);
+            }
+            _ => {}
         }
-        self.words.push((len as u32) << 1 | u32::from(is_wide));
+        self.words.push((len as u32) << 2 | form);
         self.end += len;
         Some(read.end)
     }
 }
 
 /// Writes UTF-8 as UTF-16; its length in bytes.
-fn widen(utf8: &[u8], out: &mut [u8]) -> usize {
-    let (mut at, mut end) = (0, 0);
+fn widen(mut utf8: &[u8], out: &mut [u8]) -> usize {
+    let mut end = 0;
     let mut put = |unit: u32| {
         if let Some(slot) = out.get_mut(end..end + 2) {
             slot.copy_from_slice(&(unit as u16).to_le_bytes());
             end += 2;
         }
     };
-    while let Some(&lead) = utf8.get(at) {
-        let tails = match lead {
-            0..0x80 => 0,
-            0x80..0xE0 => 1,
-            0xE0..0xF0 => 2,
-            _ => 3,
-        };
-        // Of the lead, what is no mark of the length.
-        let mut c = u32::from(lead) & (0x7F >> tails);
-        for &tail in utf8[at + 1..].iter().take(tails) {
-            c = c << 6 | u32::from(tail & 0x3F);
+    let bits = |b: u8| u32::from(b & 0x3F);
+    loop {
+        utf8 = match *utf8 {
+            [a, ref rest @ ..] if a < 0x80 => {
+                put(u32::from(a));
+                rest
+            }
+            [a, b, ref rest @ ..] if a < 0xE0 => {
+                put(u32::from(a & 0x1F) << 6 | bits(b));
+                rest
+            }
+            [a, b, c, ref rest @ ..] if a < 0xF0 => {
+                put(u32::from(a) << 12 | bits(b) << 6 | bits(c));
+                rest
+            }
+            [a, b, c, d, ref rest @ ..] => {
+                let high = u32::from(a & 7) << 8 | bits(b) << 2 | bits(c) >> 4;
+                put(0xD7C0 + high);
+                put(0xDC00 | (bits(c) & 0xF) << 6 | bits(d));
+                rest
+            }
+            _ => return end,
         }
-        at += 1 + tails;
-        if c >= 0x10000 {
-            put(0xD7C0 + (c >> 10));
-            c = 0xDC00 | c & 0x3FF;
-        }
-        put(c);
     }
-    end
 }

@@ -286,6 +286,7 @@ impl Session {
                 break;
             }
         }
+        out.finish();
     }
 
     /// The derived history after the events before `end`, as a JSON array of messages.

@@ -4,13 +4,18 @@
  */
 
 import { core, type CoreSession } from './core.js';
-import type { Message } from './events.js';
+import type { Message, SessionEvent } from './events.js';
 import { deepFreeze } from './freeze.js';
+import { KINDS } from './kinds.js';
+import { deriveEventMessage } from './project.js';
 
 /** Surface events that are named to the core at once. */
 const CROSSING = 256;
 
 const NOTHING = new Uint32Array(0);
+
+/** Event types by their numbers. */
+const TYPES = ['', ...KINDS.keys()];
 
 /** The frozen message of each of these surface events, `null` where one yields none. */
 export function messagesOf(session: CoreSession, seqs: Uint32Array): (Message | null)[] {
@@ -36,15 +41,21 @@ class Layout {
   #word = 0;
   #bytes = new Uint8Array(0);
   #byte = 0;
+  #short = '';
+  #char = 0;
 
   /** Adds the messages of the layout at these places. */
   read(words: number, texts: number, messages: (Message | null)[]): void {
     const { buffer } = core().memory;
     this.#words = new Uint32Array(buffer, words);
-    this.#word = 1;
+    this.#word = 0;
     this.#bytes = new Uint8Array(buffer, texts);
+    const count = this.#next();
+    this.#byte = this.#next();
+    this.#short = this.#decode(this.#next(), this.#utf8);
+    this.#char = 0;
     this.#byte = 0;
-    for (let count = this.#words[0]!; count > 0; count--) messages.push(this.#message());
+    for (let left = count; left > 0; left--) messages.push(this.#message());
   }
 
   #message(): Message | null {
@@ -52,8 +63,10 @@ class Layout {
     switch (kind) {
       case 0:
         return null;
-      case 1:
-        return this.#json() as Message;
+      case 1: {
+        const type = TYPES[this.#next()];
+        return deriveEventMessage({ type, data: this.#json() } as SessionEvent);
+      }
       case 2:
         return Object.freeze({ role: 'user', content: this.#blocks() });
       case 3:
@@ -92,7 +105,11 @@ class Layout {
 
   #string(): string {
     const word = this.#next();
-    return this.#decode(word >>> 1, (word & 1) === 0 ? this.#utf8 : this.#utf16);
+    const length = word >>> 2;
+    if ((word & 2) === 0) return this.#decode(length, (word & 1) === 0 ? this.#utf8 : this.#utf16);
+    const from = this.#char;
+    this.#char += length;
+    return this.#short.slice(from, this.#char);
   }
 
   #json(): unknown {

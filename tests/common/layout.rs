@@ -2,12 +2,13 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 use palimpsest_core::Session;
-use palimpsest_core::json;
 use palimpsest_core::parts::Parts;
+use palimpsest_core::{Kind, derive, json};
 
 struct Layout<'a> {
     words: std::slice::Iter<'a, u32>,
     text: &'a [u8],
+    short: &'a [u8],
 }
 
 /// The messages of these events, `null` where one has none.
@@ -16,11 +17,12 @@ pub fn messages(session: &Session, seqs: &[u32]) -> Vec<Vec<u8>> {
     let mut messages = Vec::new();
     while messages.len() < seqs.len() {
         session.messages(&seqs[messages.len()..], &mut parts);
-        let mut layout = Layout { words: parts.words().iter(), text: parts.text() };
-        let count = layout.word();
-        assert!(count > 0, "some progress");
+        let [count, texts, shorts, ref words @ ..] = *parts.words() else { panic!("the first three words") };
+        let (text, short) = parts.text().split_at(texts as usize);
+        let mut layout = Layout { words: words.iter(), text, short };
+        assert!(count > 0 && short.len() == shorts as usize, "some progress");
         messages.extend((0..count).map(|_| layout.message()));
-        assert!(layout.words.next().is_none() && layout.text.is_empty(), "everything was read");
+        assert!(layout.words.next().is_none() && layout.text.is_empty() && layout.short.is_empty(), "all was read");
     }
     messages
 }
@@ -52,7 +54,15 @@ impl Layout<'_> {
 
     fn string(&mut self) -> Vec<u8> {
         let word = self.word();
-        let bytes = self.take(word >> 1);
+        if word & 2 == 2 {
+            let (taken, rest) = self.short.split_at(word as usize >> 2);
+            self.short = rest;
+            assert!(taken.is_ascii() && taken.len() <= 12, "a short one");
+            let mut quoted = Vec::new();
+            json::encode(taken, &mut quoted);
+            return quoted;
+        }
+        let bytes = self.take(word >> 2);
         let text = match word & 1 {
             0 => String::from_utf8(bytes.to_vec()).expect("UTF-8"),
             _ => {
@@ -70,7 +80,16 @@ impl Layout<'_> {
         let kind = self.word();
         let mut out = match kind {
             0 => return b"null".to_vec(),
-            1 => return self.json(),
+            1 => {
+                let kind = Kind::from_number(self.word());
+                let len = self.word();
+                let mut out = Vec::new();
+                return if derive::message(kind, self.take(len), &mut out) {
+                    json::normalized(&out)
+                } else {
+                    b"null".to_vec()
+                };
+            }
             3 => br#"{"role":"assistant","content":"#.to_vec(),
             _ => br#"{"role":"user","content":"#.to_vec(),
         };
