@@ -35,15 +35,15 @@ impl Alike {
         if self.before.is_empty() {
             return None;
         }
-        let number = same(text, 0, START)?;
-        let end = digits(text, number)?;
+        let number = json::after(text, 0, START)?;
+        let end = json::digits(text, number)?;
         if json::plain_integer(&text[number..end]) != Some(u64::from(seq)) {
             return None;
         }
-        let end = digits(text, same(text, end, TIME)?)?;
-        let quote = same(text, end, &self.before)? - 1;
+        let end = json::digits(text, json::after(text, end, TIME)?)?;
+        let quote = json::after(text, end, &self.before)? - 1;
         let after = json::string(text, quote).ok()?;
-        let len = same(text, after, &self.after)? - 1;
+        let len = json::after(text, after, &self.after)? - 1;
         Some(Found { len, data: end + DATA.len()..len - 1 })
     }
 
@@ -57,7 +57,7 @@ impl Alike {
         let data = envelope.data.clone();
         let (Some(head), true) = (Head::of(line, 0), data.end + 1 == line.len()) else { return };
         let before = head.time.end;
-        if !line.starts_with(START) || same(line, before, DATA) != Some(data.start) {
+        if !line.starts_with(START) || json::after(line, before, DATA) != Some(data.start) {
             return;
         }
         let (mut at, mut last) = (data.start, None);
@@ -78,21 +78,4 @@ impl Alike {
             self.after.push(b'\n');
         }
     }
-}
-
-/// Where digits that are a number end; none for more than a time has.
-fn digits(text: &[u8], at: usize) -> Option<usize> {
-    let len = text.get(at..)?.iter().take(17).take_while(|b| b.is_ascii_digit()).count();
-    let plain = len == 1 || (len > 1 && len < 17 && text[at] != b'0');
-    plain.then_some(at + len)
-}
-
-/// Where `part` ends in `text`, if it stands at `at`: compared by lanes, since it nearly always does.
-fn same(text: &[u8], at: usize, part: &[u8]) -> Option<usize> {
-    let end = at + part.len();
-    let (lanes, rest) = part.as_chunks::<8>();
-    let (text_lanes, text_rest) = text.get(at..end)?.as_chunks::<8>();
-    let differ = |(a, b): (&[u8; 8], &[u8; 8])| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
-    let different = lanes.iter().zip(text_lanes).fold(0, |all, pair| all | differ(pair));
-    (different == 0 && rest.iter().zip(text_rest).all(|(a, b)| a == b)).then_some(end)
 }

@@ -337,20 +337,15 @@ pub(crate) struct Head {
 
 impl Head {
     pub fn of(line: &[u8], start: usize) -> Option<Head> {
-        let after = |at: usize, text: &[u8]| line.get(at..)?.starts_with(text).then_some(at + text.len());
-        let digits = |at: usize| {
-            let len = line.get(at..)?.iter().take(16).take_while(|b| b.is_ascii_digit()).count();
-            let plain = len > 0 && (len == 1 || line[at] != b'0');
-            plain.then_some(at..at + len)
-        };
-        let name = after(start, b"{\"type\":\"")?;
+        let name = json::after(line, start, b"{\"type\":\"")?;
         let is_plain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.');
         let len = line[name..].iter().take_while(is_plain).count();
-        let kind = name - 1..name + len + 1;
-        let seq = digits(after(name + len, b"\",\"seq\":")?)?;
-        let time = digits(after(seq.end, b",\"time\":")?)?;
-        let end = after(time.end, b",")?;
-        Some(Head { kind, seq, time, end })
+        let seq = json::after(line, name + len, b"\",\"seq\":")?;
+        let seq = seq..json::digits(line, seq)?;
+        let time = json::after(line, seq.end, b",\"time\":")?;
+        let time = time..json::digits(line, time)?;
+        let end = json::after(line, time.end, b",")?;
+        Some(Head { kind: name - 1..name + len + 1, seq, time, end })
     }
 }
 

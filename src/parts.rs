@@ -193,12 +193,12 @@ impl Parts {
     fn block(&mut self, json: &[u8], at: usize) -> Option<usize> {
         let (words, start, short) = (self.words.len(), self.end, self.short.len());
         for (shape, word) in BLOCKS.iter().zip(1..) {
-            if !json[at..].starts_with(shape[0]) {
+            if json::after(json, at, shape[0]).is_none() {
                 continue;
             }
             self.words.push(word);
             let strings = shape.iter().try_fold(at, |at, before| {
-                let quote = json[at..].starts_with(before).then_some(at + before.len())?;
+                let quote = json::after(json, at, before)?;
                 self.string(json, quote)
             });
             match strings {

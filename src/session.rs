@@ -53,7 +53,7 @@ impl SessionHeader {
         match member("version") {
             Some(version) if versions == 1 && json::plain_integer(version) == Some(FORMAT_VERSION) => {}
             Some(version) => {
-                let found = String::from_utf8_lossy(&version[..version.len().min(40)]);
+                let found = json::readable(&version[..version.len().min(40)]);
                 let what = format!(
                     "the log has format version {found}, this build reads version {FORMAT_VERSION} only; open it with the build that wrote it"
                 );
