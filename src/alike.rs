@@ -1,9 +1,9 @@
 //! Chunk lines that are like the one before: of a streamed answer's many lines only the seq, the
 //! time and the piece of text differ.
 //!
-//! Whether a text is JSON does not depend on which string stands where a string stood, as long as
-//! it is no key, nor on which number. A line is thus an event if around its seq, its time and its
-//! last string it equals one that was read.
+//! Whether a text is JSON does not depend on which string stands where a string stood, nor on which
+//! number. A line is thus an event if around its seq, its time and one string it equals one that was
+//! read. That string is the last that is no key: keys seldom differ.
 
 use crate::event::{Envelope, Head, Kind};
 use crate::json::{self, Span};
@@ -15,7 +15,7 @@ const DATA: &[u8] = b",\"data\":";
 /// A chunk line, around what differs.
 #[derive(Debug, Default)]
 pub struct Alike {
-    /// From behind the time to the last string's quote, that included; empty while there is no line.
+    /// From behind the time to the string's quote, that included; empty while there is no line.
     before: Vec<u8>,
     /// From behind that string to the line's end, that included.
     after: Vec<u8>,

@@ -288,6 +288,8 @@ pub fn string(text: &[u8], at: usize) -> Scan<usize> {
                 Ok(next) => at = next,
                 Err(error) => break Some(error),
             },
+            // The only other byte that stops the search is in no UTF-8 text.
+            Some(0xFF) => break Some(SyntaxError { at, expected: WELL_FORMED }),
             Some(_) => break Some(SyntaxError { at, expected: "an escaped control character" }),
             None => break Some(SyntaxError { at: text.len(), expected: "'\"'" }),
         }
@@ -298,6 +300,8 @@ pub fn string(text: &[u8], at: usize) -> Scan<usize> {
     fault.map_or(Ok(at + 1), Err)
 }
 
+const WELL_FORMED: &str = "well-formed UTF-8";
+
 /// Checks that a part of a text is UTF-8; what the end of the text cuts short could still go on.
 #[inline(never)]
 fn utf8(text: &[u8], part: Span) -> Scan<()> {
@@ -307,7 +311,7 @@ fn utf8(text: &[u8], part: Span) -> Scan<()> {
     }
     let Err(error) = str::from_utf8(bytes) else { return Ok(()) };
     let cut_short = error.error_len().is_none() && part.end == text.len();
-    fail(if cut_short { text.len() } else { part.start + error.valid_up_to() }, "well-formed UTF-8")
+    fail(if cut_short { text.len() } else { part.start + error.valid_up_to() }, WELL_FORMED)
 }
 
 /// Whether bytes are UTF-8, a lane at a time: J. Keiser and D. Lemire, Validating UTF-8 in less than one

@@ -367,7 +367,7 @@ proptest! {
             for end in 0..=session.len() {
                 let _ = (session.derive_json(end), session.request_header(end), session.request_scope(end));
                 let _ = (session.is_balanced(Some(end)), session.surface().seqs_before(end));
-                let _ = session.messages(&[end], &mut Parts::default());
+                session.messages(&[end], &mut Parts::default());
                 let header = session.header().clone();
                 let _ = session.fork(Some(end), header);
             }
