@@ -206,11 +206,8 @@ const LANE: usize = 16;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
-    use std::arch::wasm32::{
-        i8x16_eq, i8x16_lt, i8x16_splat, u8x16_bitmask, u8x16_ge, u8x16_lt, u8x16_splat, u64x2, v128_or,
-    };
-    let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| lane[at + i]));
-    let bytes = u64x2(half(0), half(8));
+    use std::arch::wasm32::{i8x16_eq, i8x16_lt, i8x16_splat, u8x16_bitmask, u8x16_ge, u8x16_lt, u8x16_splat, v128_or};
+    let bytes = vector(lane);
     let quote = i8x16_eq(bytes, u8x16_splat(b'"'));
     let backslash = i8x16_eq(bytes, u8x16_splat(b'\\'));
     let outside = if HIGH == 0x80 {
@@ -227,6 +224,22 @@ fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
 #[inline(always)]
 fn lane_mask<const HIGH: u8>(lane: &[u8; LANE]) -> u32 {
     lane.iter().enumerate().fold(0, |mask, (i, &b)| mask | u32::from(is_special::<HIGH>(b)) << i)
+}
+
+/// One bit for each of 16 bytes that is not ASCII.
+#[inline(always)]
+fn high_mask(lane: &[u8; LANE]) -> u32 {
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    return u32::from(std::arch::wasm32::u8x16_bitmask(vector(lane)));
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    return lane.iter().enumerate().fold(0, |mask, (i, &b)| mask | u32::from(b >> 7) << i);
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+fn vector(lane: &[u8; LANE]) -> std::arch::wasm32::v128 {
+    let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| lane[at + i]));
+    std::arch::wasm32::u64x2(half(0), half(8))
 }
 
 #[inline(always)]
@@ -262,8 +275,13 @@ pub fn string(text: &[u8], at: usize) -> Scan<usize> {
     let fault = loop {
         at = match text.get(at..).and_then(|rest| rest.split_first_chunk::<LANE>()) {
             Some((lane, _)) => {
-                ascii &= lane.is_ascii();
-                let mut mask = lane_mask::<0xFF>(lane);
+                let mut mask = lane_mask::<0x80>(lane);
+                if mask == 0 {
+                    at += LANE;
+                    continue;
+                }
+                let high = high_mask(lane);
+                mask &= !high;
                 while mask != 0 {
                     let i = mask.trailing_zeros() as usize % LANE;
                     if lane[i] != b'\\' || i == LANE - 1 || !is_short_escape(lane[i + 1]) {
@@ -271,6 +289,8 @@ pub fn string(text: &[u8], at: usize) -> Scan<usize> {
                     }
                     mask &= !(0b11 << i);
                 }
+                // Only what stands before the first that is left is a part of the string.
+                ascii &= high & !mask & mask.wrapping_sub(1) == 0;
                 if mask == 0 {
                     at += LANE;
                     continue;
@@ -320,8 +340,8 @@ fn utf8(text: &[u8], part: Span) -> Scan<()> {
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 fn is_utf8(bytes: &[u8]) -> bool {
     use std::arch::wasm32::{
-        i8x16_shuffle, u8x16, u8x16_shr, u8x16_splat, u8x16_sub_sat, u8x16_swizzle, u64x2, v128_and, v128_any_true,
-        v128_or, v128_xor,
+        i8x16_shuffle, u8x16, u8x16_shr, u8x16_splat, u8x16_sub_sat, u8x16_swizzle, v128_and, v128_any_true, v128_or,
+        v128_xor,
     };
     const SHORT: u8 = 1; // A lead without its tail.
     const LONG: u8 = 2; // A tail without a lead.
@@ -401,8 +421,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
             last[..rest.len()].copy_from_slice(rest);
             (&last, &[])
         });
-        let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| lane[at + i]));
-        let now = u64x2(half(0), half(8));
+        let now = vector(lane);
         let before_1 = i8x16_shuffle::<15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30>(before, now);
         let before_2 = i8x16_shuffle::<14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29>(before, now);
         let before_3 = i8x16_shuffle::<13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28>(before, now);
