@@ -121,7 +121,7 @@ suite('strings of a log', () => {
           for (const fourth of TAILS) {
             const sequence = Buffer.from([lead, next, third, fourth]);
             // At the start, over the seam of two lanes, and at the very end.
-            const before = (bad + good.length) % 18;
+            const before = (bad + good.length) % 17;
             const text = Buffer.concat([Buffer.alloc(before, 0x78), sequence]);
             if (isText(text)) {
               good.push(text);
