@@ -1,7 +1,7 @@
 //! The projection of one surface event to the message the model sees, from text to text.
 
-use crate::event::Kind;
-use crate::json;
+use crate::event::{Kind, PayloadSpans};
+use crate::json::{self, Span};
 
 /// Appends the message of an event as JSON text; false (and nothing appended) where there is none:
 /// an event that is not on the surface's list of types, or an assistant message without content.
@@ -9,8 +9,9 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
     if !kind.is_surface() {
         return false;
     }
-    let [content, call_id, is_error, source] = json::get_all(data, ["content", "callId", "isError", "source"]);
-    let content = content.unwrap_or(b"[]");
+    let found = PayloadSpans::of(data);
+    let part = |span: Option<Span>| span.and_then(|span| data.get(span));
+    let content = part(found.content).unwrap_or(b"[]");
     let is_empty = content.get(json::skip_space(content, 1)) == Some(&b']');
     let role: &[u8] = if kind == Kind::AssistantMessage { b"assistant" } else { b"user" };
     if kind == Kind::AssistantMessage && is_empty {
@@ -22,7 +23,9 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
     match kind {
         Kind::ToolResult => {
             json::put(out, b"[{\"type\":\"tool-result\"");
-            for (name, value) in [("toolCallId", call_id), ("content", Some(content)), ("isError", is_error)] {
+            for (name, value) in
+                [("toolCallId", part(found.call_id)), ("content", Some(content)), ("isError", part(found.is_error))]
+            {
                 if let Some(value) = value {
                     json::put(out, b",\"");
                     json::put(out, name.as_bytes());
@@ -32,8 +35,8 @@ pub fn message(kind: Kind, data: &[u8], out: &mut Vec<u8>) -> bool {
             }
             json::put(out, b"}]");
         }
-        Kind::ContextMessage => wrapped("context", source, content, is_empty, out),
-        Kind::SteeringMessage => wrapped("steering", source, content, is_empty, out),
+        Kind::ContextMessage => wrapped("context", part(found.source), content, is_empty, out),
+        Kind::SteeringMessage => wrapped("steering", part(found.source), content, is_empty, out),
         _ => json::put(out, content),
     }
     json::put(out, b"}");

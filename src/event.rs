@@ -180,6 +180,26 @@ pub struct Envelope {
     pub data: Span,
     /// Surface fields.
     pub intent: Intent,
+    /// What is known of `data`, of a surface event.
+    pub payload: Payload,
+}
+
+/// What a look at the payload of a surface event has found; kept with the event, since it spares
+/// the projection a look at the members that it does not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Payload {
+    /// Nobody has looked.
+    #[default]
+    Unknown,
+    /// Nothing that the projection could rely on.
+    Other,
+    /// Of the members that the projection reads none stands in it twice; there is no `isError`.
+    Plain,
+    /// The same with `"isError":false`.
+    Success,
+    /// The same with `"isError":true`.
+    Failure,
 }
 
 /// Why a line is no event.
@@ -205,11 +225,34 @@ impl From<Error> for LineFault {
 
 /// Members of `data` that the projection needs, found while the line was checked.
 #[derive(Clone, Debug, Default)]
-struct PayloadSpans {
+pub(crate) struct PayloadSpans {
     object: bool,
-    content: Option<Span>,
-    source: Option<Span>,
-    call_id: Option<Span>,
+    pub content: Option<Span>,
+    pub source: Option<Span>,
+    pub call_id: Option<Span>,
+    pub is_error: Option<Span>,
+    /// Whether one of these stands there twice.
+    twice: bool,
+}
+
+impl PayloadSpans {
+    /// The members of a payload that was checked before.
+    #[inline(never)]
+    pub fn of(data: &[u8]) -> Self {
+        let mut found = PayloadSpans::default();
+        let _ = payload_value(data, json::skip_space(data, 0), &mut found);
+        found
+    }
+
+    pub fn summary(&self, text: &[u8]) -> Payload {
+        match self.is_error.clone().map(|s| &text[s]) {
+            _ if self.twice || !self.object => Payload::Other,
+            None => Payload::Plain,
+            Some(b"false") => Payload::Success,
+            Some(b"true") => Payload::Failure,
+            Some(_) => Payload::Other,
+        }
+    }
 }
 
 /// Reads one line (without its line end): checks that it is JSON throughout and an event by itself.
@@ -269,6 +312,7 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
         op: op.map(|s| parse_op(&line[s], seq)).transpose()?,
         sources: sources.map(|s| parse_sources(&line[s], seq)).transpose()?,
     };
+    let mut summary = Payload::Unknown;
     if kind.is_surface() {
         let mut found = payload.unwrap_or_default();
         if log_only {
@@ -276,36 +320,32 @@ pub fn parse(line: &[u8]) -> std::result::Result<Envelope, LineFault> {
             payload_value(line, data.start, &mut found)?;
         }
         check_payload(line, kind, seq, &found)?;
+        summary = found.summary(line);
     }
-    Ok(Envelope { kind, seq, time, data, intent })
+    Ok(Envelope { kind, seq, time, data, intent, payload: summary })
 }
 
 /// The start of a line as [`write_line`] writes it: the first three members in their order, in plain
 /// letters and digits and without blanks. A line that starts otherwise is read member by member.
-struct Head {
-    kind: Span,
-    seq: Span,
-    time: Span,
+pub(crate) struct Head {
+    pub kind: Span,
+    pub seq: Span,
+    pub time: Span,
     /// Where the next key is.
-    end: usize,
+    pub end: usize,
 }
 
 impl Head {
-    fn of(line: &[u8], start: usize) -> Option<Head> {
-        let after = |at: usize, text: &[u8]| line.get(at..)?.starts_with(text).then_some(at + text.len());
-        let digits = |at: usize| {
-            let len = line.get(at..)?.iter().take(16).take_while(|b| b.is_ascii_digit()).count();
-            let plain = len > 0 && (len == 1 || line[at] != b'0');
-            plain.then_some(at..at + len)
-        };
-        let name = after(start, b"{\"type\":\"")?;
+    pub fn of(line: &[u8], start: usize) -> Option<Head> {
+        let name = json::after(line, start, b"{\"type\":\"")?;
         let is_plain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.');
         let len = line[name..].iter().take_while(is_plain).count();
-        let kind = name - 1..name + len + 1;
-        let seq = digits(after(name + len, b"\",\"seq\":")?)?;
-        let time = digits(after(seq.end, b",\"time\":")?)?;
-        let end = after(time.end, b",")?;
-        Some(Head { kind, seq, time, end })
+        let seq = json::after(line, name + len, b"\",\"seq\":")?;
+        let seq = seq..json::digits(line, seq)?;
+        let time = json::after(line, seq.end, b",\"time\":")?;
+        let time = time..json::digits(line, time)?;
+        let end = json::after(line, time.end, b",")?;
+        Some(Head { kind: name - 1..name + len + 1, seq, time, end })
     }
 }
 
@@ -359,13 +399,14 @@ fn payload_value(text: &[u8], at: usize, found: &mut PayloadSpans) -> std::resul
     found.object = true;
     object(text, at, |key, at| {
         let end = json::value(text, at)?;
-        let span = Some(at..end);
-        match &*key_name(&text[key]) {
-            b"content" => found.content = span,
-            b"source" => found.source = span,
-            b"callId" => found.call_id = span,
-            _ => {}
-        }
+        let slot = match &*key_name(&text[key]) {
+            b"content" => &mut found.content,
+            b"source" => &mut found.source,
+            b"callId" => &mut found.call_id,
+            b"isError" => &mut found.is_error,
+            _ => return Ok(end),
+        };
+        found.twice |= slot.replace(at..end).is_some();
         Ok(end)
     })
 }

@@ -6,6 +6,7 @@
 //!   source that has changed, or can no longer be read, gives no event and marks the file as failed.
 //! - At most [`KEPT`] bytes of the source are held at a time, and one stretch.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::event::{self, Kind};
 use crate::json::{self, Span};
-use crate::log::Entry;
+use crate::log::{Entry, Stored};
 
 /// A stretch ends when it covers this many bytes: what one look at an event reads.
 pub const STRETCH: usize = 1 << 18;
@@ -142,16 +143,15 @@ impl Stretch {
         self.kinds.get(index).copied()
     }
 
-    /// The line of the event at `index`, which has this seq, and where its payload stands in it.
+    /// The event at `index`, which has this seq.
     #[inline(never)]
-    pub fn event(&self, index: usize, seq: u32) -> Option<(Vec<u8>, Span, Kind)> {
+    pub fn event(&self, index: usize, seq: u32) -> Option<Stored<'static>> {
         let kind = self.kind(index)?;
         let lines = self.file.lines(self)?;
         let line = lines.bytes[lines.spans.get(index)?.clone()].to_vec();
         match event::parse(&line) {
             Ok(found) if found.seq == seq && found.kind == kind => {
-                let data = found.data;
-                Some((line, data, kind))
+                Some(Stored::new(Cow::Owned(line), found.data, kind, found.payload))
             }
             _ => self.file.fail(),
         }

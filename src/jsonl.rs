@@ -11,8 +11,9 @@
 //! not JSON is corruption, the last one too (zero bytes may stand before a record that was
 //! acknowledged), and the log is refused with its line and byte.
 
+use crate::alike::Alike;
 use crate::error::{Code, Error, Result};
-use crate::event::{self, LineFault};
+use crate::event::{self, Kind, LineFault, Payload};
 use crate::filed::{File, STRETCH, Source, Stretch};
 use crate::json::{self, Span};
 use crate::log::{BLOCK, Block, Entry};
@@ -31,6 +32,7 @@ pub struct Reader {
     /// The block being filled: whole lines up to `scanned`, then a part of a line.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
+    alike: Alike,
     /// Whether nothing but line ends stands between the indexed lines.
     contiguous: bool,
     scanned: usize,
@@ -66,6 +68,7 @@ impl Default for Reader {
             file: None,
             bytes: Vec::new(),
             entries: Vec::new(),
+            alike: Alike::default(),
             contiguous: true,
             scanned: 0,
             searched: 0,
@@ -194,13 +197,31 @@ impl Reader {
     }
 
     fn scan(&mut self) -> Result<()> {
+        while self.line_alike() {}
         while let Some(end) = json::find_byte::<b'\n'>(&self.bytes, self.searched) {
             self.line(self.scanned..end)?;
             self.scanned = end + 1;
             self.searched = end + 1;
+            while self.line_alike() {}
         }
         self.searched = self.bytes.len();
         Ok(())
+    }
+
+    /// Reads the next line if it is like the one before.
+    fn line_alike(&mut self) -> bool {
+        let (Some(session), None) = (&self.session, &self.torn) else { return false };
+        let seq = session.len() + self.entries.len() as u32;
+        let start = self.scanned;
+        let Some(found) = self.alike.read(&self.bytes[start..], seq) else { return false };
+        let kind = Kind::AssistantChunk;
+        let Some(entry) = Entry::new(start, found.len, found.data, kind, Payload::Unknown) else { return false };
+        self.entries.push(entry);
+        self.lines += 1;
+        self.scanned = start + found.len + 1;
+        self.searched = self.scanned;
+        self.committed = self.offset + self.scanned as u64;
+        true
     }
 
     /// One line, given without its line end.
@@ -234,8 +255,10 @@ impl Reader {
         let seq = session.len() + self.entries.len() as u32;
         match event::parse(text) {
             Ok(envelope) => {
+                self.alike.learn(text, &envelope);
                 let plan = session.admit(&envelope, seq).map_err(|e| e.at_line(self.lines, at))?;
-                let entry = Entry::new(start, text.len(), envelope.data, envelope.kind).ok_or_else(too_large)?;
+                let entry = Entry::new(start, text.len(), envelope.data, envelope.kind, envelope.payload)
+                    .ok_or_else(too_large)?;
                 self.entries.push(entry);
                 session.fold(envelope.kind, plan, seq);
                 self.committed = after;

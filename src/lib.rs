@@ -8,9 +8,10 @@
 //! - [`event`]: one event and its line; the checks that need nothing else. [`record`]: events as the
 //!   façade hands them over.
 //! - [`log`]: blocks of JSONL bytes and their index; [`filed`]: events whose bytes stay in a file.
+//! - `alike`: lines that differ from the one before in a string only.
 //! - [`chunks`]: lists that forks share.
 //! - [`surface`]: which surface events the model sees, in order; append and replace.
-//! - [`derive`]: a surface event's message. [`header`]: the request header and its deltas.
+//! - [`derive`]: a surface event's message; [`parts`]: messages as they are handed to the façade. [`header`]: the request header and its deltas.
 //! - [`position`]: the turn and step that are open. [`repair`]: closing an interrupted turn.
 //! - [`pairing`]: calls and their results.
 //! - [`session`]: a log with its folds; [`fork`]: a child that shares them; [`jsonl`]: reading one.
@@ -25,6 +26,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod alike;
 pub mod chunks;
 pub mod derive;
 pub mod error;
@@ -37,6 +39,7 @@ pub mod json;
 pub mod jsonl;
 pub mod log;
 pub mod pairing;
+pub mod parts;
 pub mod position;
 pub mod record;
 pub mod repair;

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::event::{self, Kind, NewEvent};
+use crate::event::{self, Kind, NewEvent, Payload};
 use crate::filed::Stretch;
 use crate::json::Span;
 
@@ -30,6 +30,8 @@ pub struct Entry {
     data_len: u32,
     /// Kind of the event.
     kind: Kind,
+    /// What is known of its payload.
+    payload: Payload,
 }
 
 /// Bytes and index of consecutive events.
@@ -85,7 +87,7 @@ impl Entry {
     }
 
     /// The index entry of a line at `offset`; `None` where the block would be too large for it.
-    pub fn new(offset: usize, len: usize, data: Span, kind: Kind) -> Option<Self> {
+    pub fn new(offset: usize, len: usize, data: Span, kind: Kind, payload: Payload) -> Option<Self> {
         u32::try_from(offset + len).ok()?;
         Some(Entry {
             offset: offset as u32,
@@ -93,6 +95,7 @@ impl Entry {
             data: data.start as u32,
             data_len: data.len() as u32,
             kind,
+            payload,
         })
     }
 }
@@ -118,9 +121,16 @@ pub struct Stored<'a> {
     data: Span,
     /// The kind.
     pub kind: Kind,
+    /// What is known of the payload.
+    pub payload: Payload,
 }
 
-impl Stored<'_> {
+impl<'a> Stored<'a> {
+    /// An event and where its payload stands in its line.
+    pub fn new(line: Cow<'a, [u8]>, data: Span, kind: Kind, payload: Payload) -> Self {
+        Stored { line, data, kind, payload }
+    }
+
     /// The line without its line end.
     pub fn line(&self) -> &[u8] {
         &self.line
@@ -172,7 +182,7 @@ impl Log {
         let len = self.tail.bytes.len() - 1 - offset;
         // A block starts below 1 MiB and a payload is below 4 GiB of wasm memory; a native payload
         // that does not fit 32 bits is refused by the session before it gets here.
-        if let Some(entry) = Entry::new(offset, len, data, event.kind) {
+        if let Some(entry) = Entry::new(offset, len, data, event.kind, Payload::Unknown) {
             self.tail.entries.push(entry);
         }
         seq
@@ -184,7 +194,7 @@ impl Log {
         let offset = self.tail.bytes.len();
         self.tail.bytes.extend_from_slice(line);
         self.tail.bytes.push(b'\n');
-        if let Some(entry) = Entry::new(offset, line.len(), data, kind) {
+        if let Some(entry) = Entry::new(offset, line.len(), data, kind, Payload::Unknown) {
             self.tail.entries.push(entry);
         }
     }
@@ -256,14 +266,13 @@ impl Log {
             match &run.place {
                 Place::Held(block) => (&**block, run.first),
                 Place::Filed(stretch) => {
-                    let (line, data, kind) = stretch.event((seq - run.first) as usize, seq)?;
-                    return Some(Stored { line: Cow::Owned(line), data, kind });
+                    return stretch.event((seq - run.first) as usize, seq);
                 }
             }
         };
         let entry = block.entries.get((seq - first) as usize)?;
         let data = entry.data as usize..(entry.data + entry.data_len) as usize;
-        Some(Stored { line: Cow::Borrowed(block.line(entry)), data, kind: entry.kind })
+        Some(Stored::new(Cow::Borrowed(block.line(entry)), data, entry.kind, entry.payload))
     }
 
     /// Whether a file that holds events of this log does not give them any more.

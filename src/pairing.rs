@@ -32,7 +32,7 @@ pub fn is_balanced(log: &Log, nodes: &[u32], before: Option<u32>) -> Result<bool
                 let Some(call) = open.iter().position(|call| *call == id) else {
                     let what = format!(
                         "the tool result answers \"{}\", which no call before it on the surface has; the surface holds half a pair",
-                        String::from_utf8_lossy(&id)
+                        json::readable(&id)
                     );
                     return Err(Error::new(Code::UnpairedToolResult, what).at_seq(seq));
                 };

@@ -13,6 +13,7 @@ use crate::header::Header;
 use crate::json;
 use crate::log::{Block, Log, Stored};
 use crate::pairing;
+use crate::parts::Parts;
 use crate::repair;
 use crate::surface::{Plan, Surface};
 
@@ -22,7 +23,7 @@ pub const FORMAT_VERSION: u64 = 0;
 /// An event's bytes must fit the 32 bits of an index entry.
 const MAX_EVENT: usize = (u32::MAX / 2) as usize;
 
-/// Bytes of messages that are made into one text.
+/// Bytes of messages that are handed over at once.
 const MESSAGES: usize = 1 << 18;
 
 /// The immutable first line of a stored session.
@@ -52,7 +53,7 @@ impl SessionHeader {
         match member("version") {
             Some(version) if versions == 1 && json::plain_integer(version) == Some(FORMAT_VERSION) => {}
             Some(version) => {
-                let found = String::from_utf8_lossy(&version[..version.len().min(40)]);
+                let found = json::readable(&version[..version.len().min(40)]);
                 let what = format!(
                     "the log has format version {found}, this build reads version {FORMAT_VERSION} only; open it with the build that wrote it"
                 );
@@ -275,32 +276,17 @@ impl Session {
         self.headers.len() as u32
     }
 
-    /// Messages of the first of the given surface events as one JSON array; events without a message
-    /// give `null`. Ends after some [`MESSAGES`] bytes, and where ASCII and other text meet: whoever
-    /// reads the text pays for its widest character in all of it.
-    pub fn messages_json(&self, seqs: &[u32]) -> Vec<u8> {
-        let mut out = vec![b'['];
-        let mut all_ascii = None;
+    /// Lays out the messages of the first of the given surface events; ends after some [`MESSAGES`]
+    /// bytes of text.
+    pub fn messages(&self, seqs: &[u32], out: &mut Parts) {
+        out.clear();
         for &seq in seqs {
-            let start = out.len();
-            if start > 1 {
-                out.push(b',');
-            }
-            let made = self.log.get(seq).is_some_and(|event| derive::message(event.kind, event.data(), &mut out));
-            if !made {
-                out.extend(b"null");
-            }
-            let ascii = out[start..].is_ascii();
-            if all_ascii.replace(ascii).is_some_and(|before| before != ascii) {
-                out.truncate(start);
-                break;
-            }
-            if out.len() > MESSAGES {
+            out.put(self.log.get(seq));
+            if out.text().len() > MESSAGES {
                 break;
             }
         }
-        out.push(b']');
-        out
+        out.finish();
     }
 
     /// The derived history after the events before `end`, as a JSON array of messages.

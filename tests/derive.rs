@@ -1,6 +1,8 @@
 //! The message of one event, to the byte.
 #![cfg(not(target_arch = "wasm32"))]
 
+#[path = "common/layout.rs"]
+mod layout;
 #[path = "common/make.rs"]
 mod make;
 
@@ -45,7 +47,71 @@ fn an_assistant_message_without_content_is_none() {
     session.append(&event(Kind::TurnEnd, "{}", Intent::default())).unwrap();
     assert_eq!(session.surface().seqs(), [0, 1], "it is on the surface all the same");
     assert_eq!(session.derive_json(3), br#"[{"role":"user","content":[]}]"#);
-    assert_eq!(session.messages_json(&[0, 1, 2, 9]), br#"[null,{"role":"user","content":[]},null,null]"#);
+    let messages = layout::messages(&session, &[0, 1, 2, 9]);
+    assert_eq!(messages, [b"null".as_slice(), br#"{"role":"user","content":[]}"#, b"null", b"null"]);
+}
+
+/// Payloads in the usual spelling and in every other, read back and as appended.
+#[test]
+fn messages_in_parts_are_the_messages() {
+    let long = "x".repeat(1 << 20);
+    let texts = [
+        "",
+        "plain",
+        "\u{e9}\u{ff}",
+        "\u{100}",
+        "a\u{4e00}b \u{1f642}",
+        "\u{feff}mark",
+        "\u{fffd}",
+        "0123456789abcde\u{fc}0123456789abcde\u{1f680}",
+        r#"0123456789abcde\"0123456789abcd\\\u001b\n\t\b\f\r\/"#,
+        r"\u00e9\u0141\u2028",
+        r"\ud83d\ude00 and \u4e00",
+        r"\ud83d",
+        r"a\udc00\ud800\udc00",
+        r"\ud83d\u0041",
+        r"0123456789\u0041\\u0041",
+    ];
+    let mut contents =
+        vec!["[]".to_owned(), "[ ]".into(), "[1]".into(), r#"[null,[{"text":""}],{}]"#.into(), format!("[\"{long}\"]")];
+    for text in texts {
+        for block in [
+            format!(r#"{{"type":"text","text":"{text}"}}"#),
+            format!(r#"{{"type":"reasoning","text":"{text}"}}"#),
+            format!(r#"{{"type":"reasoning","text":"{text}","signature":"{text}"}}"#),
+            format!(r#"{{"type":"tool-call","id":"{text}","name":"n","arguments":"{text}"}}"#),
+            format!(r#"{{"type":"tool-call","id":"{text}","name":"n","arguments":{{}}}}"#),
+            format!(r#"{{"text":"{text}","type":"text"}}"#),
+            format!(r#"{{"type":"text","text":"a","text":"{text}"}}"#),
+            format!(r#"{{"type":"text","text":"{text}","__proto__":{{"x":1}}}}"#),
+            format!(r#"{{ "type":"text","text" : "{text}"}}"#),
+        ] {
+            contents.push(format!("[{block}]"));
+            contents.push(format!(r#"[ {block} , {block},{{"type":"text","text":"next"}}]"#));
+        }
+    }
+    let mut session = session();
+    for content in &contents {
+        for data in [
+            format!(r#"{{"content":{content},"callId":"c\u00e9","source":{{"kind":"k"}}}}"#),
+            format!(
+                r#"{{"meta":[1,{{}}],"callId":"c","content":{content},"isError":false,"source":{{"kind":"\u4e00"}}}}"#
+            ),
+            format!(r#"{{"isError":true,"callId":"\ud800","source":{{"kind":"k"}},"content":{content}}}"#),
+            format!(r#"{{"isError":1,"callId":"c","source":{{"kind":"k"}},"content":{content}}}"#),
+            format!(r#"{{"content":[2],"callId":"c","content" : {content},"source":{{"kind":"k"}},"callId":"d"}}"#),
+            format!(r#"{{"cont\u0065nt":{content},"call\u0049d":"c","source":{{"kind":"k"}}}}"#),
+            format!(r#"{{"isError":false,"content":{content},"callId":"c","source":{{"kind":"k"}},"isError":true}}"#),
+        ] {
+            for kind in (1..=5).map(Kind::from_number) {
+                session.append(&event(kind, &data, append())).unwrap();
+            }
+        }
+    }
+    layout::check(&session);
+    let read = make::read(&make::stored(&session)).unwrap().session;
+    layout::check(&read);
+    assert_eq!(read.derive_json(u32::MAX), session.derive_json(u32::MAX));
 }
 
 #[test]

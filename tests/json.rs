@@ -6,6 +6,7 @@ mod make;
 
 use make::{HEADER, append, event, session};
 use palimpsest_core::event::{Intent, Kind, NewEvent, SurfaceOp};
+use palimpsest_core::parts::Parts;
 use palimpsest_core::{Header, Reader, SessionHeader, derive, json, pairing};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -366,6 +367,7 @@ proptest! {
             for end in 0..=session.len() {
                 let _ = (session.derive_json(end), session.request_header(end), session.request_scope(end));
                 let _ = (session.is_balanced(Some(end)), session.surface().seqs_before(end));
+                session.messages(&[end], &mut Parts::default());
                 let header = session.header().clone();
                 let _ = session.fork(Some(end), header);
             }

@@ -3,6 +3,8 @@
 
 #[path = "common/kept.rs"]
 mod kept;
+#[path = "common/layout.rs"]
+mod layout;
 #[path = "common/make.rs"]
 mod make;
 
@@ -254,6 +256,7 @@ impl Pair {
         for end in (0..len).step_by(step).chain([len]) {
             self.check(end);
         }
+        layout::check(session);
         let lines: Vec<Vec<u8>> =
             self.model.events.iter().enumerate().map(|(seq, e)| line(&new_event(e), seq as u32)).collect();
         for (seq, line) in lines.iter().enumerate().step_by(step) {

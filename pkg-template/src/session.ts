@@ -33,10 +33,11 @@ import { parseFrozen } from './freeze.js';
 import { headerToRecord } from './header.js';
 import { checkPayload, KINDS, KindNumber, LAST_SURFACE_KIND } from './kinds.js';
 import { putEvents } from './lines.js';
+import { messagesOf } from './messages.js';
 import { deriveEventMessage } from './project.js';
 import { addRecord, dropRecords, freezeIntent, sendIfFull, sendRecords, type Batch, type FrozenIntent } from './records.js';
 import { pending } from './scratch.js';
-import { messagesOf, surfaceOf } from './surface.js';
+import { surfaceOf } from './surface.js';
 import { SessionView } from './view.js';
 
 /** @internal Who hears a session's appends; see {@link connect}. */

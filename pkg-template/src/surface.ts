@@ -1,8 +1,6 @@
 /** `session.surface`: the core's surface as the linked list that people know, made when somebody looks. */
 
-import type { CoreSession } from './core.js';
-import type { Message, SessionSurface, SurfaceNode } from './events.js';
-import { parseFrozen } from './freeze.js';
+import type { SessionSurface, SurfaceNode } from './events.js';
 
 interface Source {
   /** Seqs head to tail. */
@@ -18,18 +16,6 @@ export function nodesOf(seqs: ArrayLike<number>): readonly SurfaceNode[] {
     nodes.push(Object.freeze({ seq: seqs[i]!, prev: seqs[i - 1] ?? null, next: seqs[i + 1] ?? null }));
   }
   return Object.freeze(nodes);
-}
-
-/** Surface events that are named to the core at once. */
-const CROSSING = 256;
-
-/** The frozen message of each of these surface events, `null` where one yields none. */
-export function messagesOf(core: CoreSession, seqs: Uint32Array): (Message | null)[] {
-  const messages: (Message | null)[] = [];
-  while (messages.length < seqs.length) {
-    for (const message of parseFrozen<(Message | null)[]>(core.messagesJson(seqs.subarray(messages.length, messages.length + CROSSING)))) messages.push(message);
-  }
-  return messages;
 }
 
 /** A surface over a source; `nodes` is the same array for as long as nothing changes. */

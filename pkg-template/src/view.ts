@@ -4,8 +4,9 @@ import { calling, type CoreSession } from './core.js';
 import type { EpochHeader, Message, SessionEventMap, SurfaceNode } from './events.js';
 import { parseFrozen } from './freeze.js';
 import { applyHeaderDelta, canonicalHeader, checkHeader, diffHeader, headerEquals } from './header.js';
+import { messagesOf } from './messages.js';
 import type { Session } from './session.js';
-import { messagesOf, nodesOf } from './surface.js';
+import { nodesOf } from './surface.js';
 
 /** A model call's request as the log reconstructs it. */
 export interface ModelRequest extends Partial<EpochHeader> {

@@ -135,7 +135,7 @@ impl LineChecker {
     }
 
     fn event(&mut self, text: &[u8], envelope: &Envelope) {
-        let Envelope { kind, seq, time, data, intent } = envelope;
+        let Envelope { kind, seq, time, data, intent, .. } = envelope;
         let expected = self.checker.next();
         let lost = std::mem::take(&mut self.lost);
         self.found.seq = *seq;

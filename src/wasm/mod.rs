@@ -40,7 +40,7 @@ fn thrown(error: Error) -> JsValue {
 
 /// A text made by the core: JSON made of checked parts, so it is UTF-8.
 fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// A list of lines (with line ends) as one JSON array.

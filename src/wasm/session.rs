@@ -1,8 +1,10 @@
 //! A session's handle.
 
 use super::{array, scratch, text, thrown};
+use crate::parts::Parts;
 use crate::position;
 use crate::session::{Session, SessionHeader};
+use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
 type JsResult<T> = std::result::Result<T, JsValue>;
@@ -17,11 +19,13 @@ pub struct CoreSession {
     /// Bytes of a torn last record that the load dropped.
     #[wasm_bindgen(js_name = tornBytes)]
     pub torn_bytes: f64,
+    /// Messages on their way to the façade.
+    parts: RefCell<Parts>,
 }
 
 impl CoreSession {
     pub(super) fn of(session: Session) -> Self {
-        CoreSession { session, committed_bytes: 0.0, torn_bytes: 0.0 }
+        CoreSession { session, committed_bytes: 0.0, torn_bytes: 0.0, parts: RefCell::default() }
     }
 }
 
@@ -148,10 +152,25 @@ impl CoreSession {
         self.session.invalidate();
     }
 
-    /// Messages of the first of these surface events as one JSON array (`null` where an event yields none).
-    #[wasm_bindgen(js_name = messagesJson)]
-    pub fn messages_json(&self, seqs: &[u32]) -> String {
-        text(self.session.messages_json(seqs))
+    /// Lays out messages of the first of these surface events; where the words are, see [`crate::parts`].
+    /// Good until the next call; one without seqs gives the memory back.
+    #[wasm_bindgen(js_name = layMessages)]
+    pub fn lay_messages(&self, seqs: &[u32]) -> *const u32 {
+        // Taken out, since a source that is read for this is code of the host, which may call anything.
+        let mut parts = self.parts.take();
+        if seqs.is_empty() {
+            parts = Parts::default();
+        }
+        self.session.messages(seqs, &mut parts);
+        let words = parts.words().as_ptr();
+        self.parts.replace(parts);
+        words
+    }
+
+    /// Where the texts of these messages are.
+    #[wasm_bindgen(js_name = messageTexts)]
+    pub fn message_texts(&self) -> *const u8 {
+        self.parts.borrow().text().as_ptr()
     }
 
     /// The request header after the events before `end`.

@@ -4,6 +4,8 @@
 
 #[path = "kept.rs"]
 mod kept;
+#[path = "layout.rs"]
+mod layout;
 
 use kept::Kept;
 use palimpsest_core::{Kind, Loaded, Reader, Result, Session, SessionHeader, json, record};
@@ -67,6 +69,7 @@ fn told(loaded: Result<Loaded>) -> Result<(Vec<u8>, Vec<u8>, u64, u64)> {
         session.log().copy_lines(0, session.len(), &mut lines);
         let _ = (session.closers(), session.request_header(session.len()), session.is_balanced(None));
         assert_eq!(session.log().byte_len(), lines.len() as u64);
+        layout::check(session);
         (lines, session.derive_json(session.len()), loaded.committed_bytes, loaded.torn_bytes)
     })
 }

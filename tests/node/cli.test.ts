@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { type Message, Session, SessionReader, type SessionHeader } from 'palimpsest';
+import { estimateTokens } from 'palimpsest/compaction';
 import { BIN, cli, cliJson, type Folder, folder } from '../support/cli.js';
 import { conversation } from '../support/conversations.js';
 import { Dice } from '../support/random.js';
@@ -188,6 +189,14 @@ describe('stats', () => {
     assert.deepEqual(found.tokens, { calls: 1, input: 10, output: 5, cacheRead: 30, cacheWrite: 0, reasoning: 0, cachedShare: 0.75 });
     assert.deepEqual(found.tools, [{ name: 'read', calls: 1, errors: 1 }]);
     assert.match((await cli(['stats', log])).out, /75\.0% of the input from a cache/);
+  });
+
+  it('counts every message of the surface, short and long, of any script', async () => {
+    const mixed = new Session('mixed');
+    for (let i = 0; i < 600; i++) say(mixed, `${i} ${i % 2 === 0 ? 'words '.repeat(200) : '好的'.repeat(i)}`);
+    const { surface } = await cliJson<{ surface: { nodes: number; estimatedTokens: number } }>(['stats', await place.save('mixed.jsonl', mixed)]);
+    const estimatedTokens = mixed.deriveMessages().reduce((sum, message) => sum + estimateTokens(message), 0);
+    assert.deepEqual(surface, { nodes: 600, estimatedTokens });
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { estimateTokens } from '../compaction/estimate.js';
 import { positionOf } from '../position.js';
-import type { Message } from '../events.js';
+import { messagesOf } from '../messages.js';
 import { internal, type Session } from '../session.js';
 import { openInput } from './input.js';
 import { field, list, text } from './describe.js';
@@ -135,7 +135,7 @@ function surfaceOf(session: Session): Stats['surface'] {
   const seqs = core.surfaceSeqs(session.seq);
   let estimatedTokens = 0;
   for (let from = 0; from < seqs.length; from += PAGE) {
-    for (const message of JSON.parse(core.messagesJson(seqs.subarray(from, from + PAGE))) as (Message | null)[]) {
+    for (const message of messagesOf(core, seqs.subarray(from, from + PAGE))) {
       if (message !== null) estimatedTokens += estimateTokens(message);
     }
   }

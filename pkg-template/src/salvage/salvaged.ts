@@ -1,7 +1,8 @@
 /** What a salvage gives: sessions that load, and the findings about the file and about their events. */
 
 import { checkLog } from '../invariants/check-log.js';
-import type { Message, SessionEvent } from '../events.js';
+import type { SessionEvent } from '../events.js';
+import { messagesOf } from '../messages.js';
 import { adopt, internal, type Session } from '../session.js';
 import type { Branch, Hole } from './branch.js';
 import { FAULTS, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
@@ -88,7 +89,7 @@ function textsBetweenPairs(session: Session): number[] {
   let texts: number[] = [];
   for (let from = 0; from < seqs.length; from += PIECE) {
     const piece = seqs.subarray(from, from + PIECE);
-    for (const [index, message] of (JSON.parse(core.messagesJson(piece)) as (Message | null)[]).entries()) {
+    for (const [index, message] of messagesOf(core, piece).entries()) {
       if (message === null) continue;
       const result = message.content.length === 1 ? (message.content[0] as { type?: unknown; toolCallId?: string } | null) : null;
       if (message.role === 'assistant') {
