@@ -6,9 +6,9 @@
  * wrong with the file, line by line, and names the bytes that are lost. {@link repaired} gives the bytes of repaired logs.
  * Neither changes anything on disk.
  *
- * The map: `salvage.ts` the reading, line by line; `chunks.ts`, `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `writers.ts`
- * whose record it is, `branch.ts` one writer's sequence; `finding.ts`, `findings.ts` what is found; `salvaged.ts`,
- * `repaired.ts` what comes of it.
+ * The map: `salvage.ts` the reading, line by line; `chunks.ts`, `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `waiting.ts`
+ * whether it is a record's turn, `writers.ts` whose record it is, `branch.ts` one writer's sequence; `ledger.ts`, `finding.ts`,
+ * `findings.ts` what is found; `salvaged.ts`, `repaired.ts` what comes of it.
  */
 
 export type { SalvageSource } from './chunks.js';

@@ -43,9 +43,6 @@ const NOTHING_DONE: readonly string[] = ['UNENDED_LINE', 'TORN_TAIL'];
 /** Actions that a note lists; more are counted. */
 const MOST_ACTIONS = 200;
 
-/** Longest text of the file that a note repeats. */
-const LONGEST_KEPT = 1 << 20;
-
 const PIECE = 4096;
 const encoder = new TextEncoder();
 
@@ -69,7 +66,7 @@ function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, hol
   const kept = isFirst ? salvaged.kept : [];
   const unreadable = isFirst ? holes : [];
   const noted = done.some(({ code }) => !NOTHING_DONE.includes(code)) || kept.length > 0 || unreadable.some(({ line }) => !salvaged.lost.some((lost) => lost.line === line && lost.code === 'TORN_TAIL'));
-  const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept: shortened(kept) }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
+  const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
   return {
     header: session.header,
     added,
@@ -80,15 +77,6 @@ function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, hol
       for (const event of added) yield encoder.encode(`${JSON.stringify(event)}\n`);
     },
   };
-}
-
-function shortened(kept: Salvaged['kept']): Salvaged['kept'] {
-  let room = LONGEST_KEPT;
-  return kept.map(({ line, byte, text }) => {
-    const short = text.slice(0, room);
-    room -= short.length;
-    return { line, byte, text: short };
-  });
 }
 
 /** The events behind the last one. */

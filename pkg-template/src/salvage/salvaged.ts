@@ -19,9 +19,9 @@ export interface Salvaged {
   readonly findings: readonly SalvageFinding[];
   /** Bytes from which nothing could be read. */
   readonly lost: readonly LostRange[];
-  /** JSON of the file that is no event. */
+  /** JSON of the file that is no event, and records that have no place in the order of seqs. */
   readonly kept: readonly KeptText[];
-  /** Records that were read. Each is an event of exactly one session, not counting what a session shares with another, but for the copies. */
+  /** Records that have a place. Each is an event of exactly one session, not counting what a session shares with another, but for the copies. */
   readonly records: number;
   /** How many of these repeat another one byte for byte, and are in the sessions once. */
   readonly copies: number;
@@ -33,20 +33,21 @@ export interface Salvaged {
 export const details = new WeakMap<Salvaged, { readonly holes: readonly Hole[]; readonly shared: readonly number[] }>();
 
 /** @internal */
-export function conclude(writers: Writers, found: Findings, rest: Omit<Salvaged, 'sessions' | 'findings'>): Salvaged {
-  const branches = writers.branches.filter((branch, index) => index === 0 || branch.next > branch.seedLength);
-  for (const branch of writers.branches) if (!branches.includes(branch)) branch.free();
+export function conclude(writers: Writers, spare: readonly Hole[], found: Findings, rest: Omit<Salvaged, 'sessions' | 'findings'>): Salvaged {
+  const branches = writers.finish();
   const sessions = branches.map(({ core }) => adopt(core));
   const drafts = found.list();
   branches.forEach((branch, index) => drafts.push(...rules(branch, sessions[index]!)));
   const findings = drafts
     .map(({ branch, ...draft }): SalvageFinding => {
-      const index = branch === undefined ? 0 : branches.indexOf(branch);
+      // Where two part, it is said of the one that did not keep the name.
+      const loser = draft.code === 'FORKED_SEQUENCE' && branch?.origin?.source?.branch === branch ? branch?.origin : branch;
+      const index = loser === undefined ? 0 : branches.indexOf(loser);
       return index > 0 ? { ...draft, session: sessions[index]!.id } : draft;
     })
     .sort((a, b) => a.byte - b.byte);
   const salvaged = { sessions, findings, ...rest };
-  details.set(salvaged, { holes: [...writers.spare, ...writers.holes], shared: branches.map(({ seedLength }) => seedLength) });
+  details.set(salvaged, { holes: spare, shared: branches.map(({ seedLength }) => seedLength) });
   return salvaged;
 }
 
