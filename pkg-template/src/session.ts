@@ -47,6 +47,8 @@ export interface AppendSink {
   bytes(firstSeq: number, count: number, bytes: Uint8Array): void;
   /** Whether {@link AppendSink.bytes} is to be called for what is appended now. */
   wantsBytes(): boolean;
+  /** The session is about to be freed, and can still be read. */
+  freed(): void;
 }
 
 /** Events that were appended last and are kept as they were returned. */
@@ -329,10 +331,11 @@ export class Session {
     return this.#live().headerLine();
   }
 
-  /** Gives the log's memory back. Whatever needs the log throws `DISPOSED` from then on. */
+  /** Gives the log's memory back; a live session leaves its store first. Whatever needs the log throws `DISPOSED` from then on. */
   free(): void {
+    this.#sink?.freed();
+    // A listener that was told may have freed it.
     if (this.#core === undefined) return;
-    if (this.#sink !== undefined) this.#deliver();
     dropRecords(this.#batch);
     this.#core.free();
     this.#core = undefined;

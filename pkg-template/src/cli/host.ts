@@ -27,6 +27,20 @@ export class CliError extends Error {
   }
 }
 
+/** Ends the process at a signal, having undone what is half done. @returns what takes that back */
+export function onInterrupt(undo: () => void): () => void {
+  const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+  const handlers = Object.entries(codes).map(([signal, code]) => {
+    const end = (): void => {
+      undo();
+      process.exit(code);
+    };
+    process.once(signal, end);
+    return () => process.off(signal, end);
+  });
+  return () => handlers.forEach((off) => off());
+}
+
 /** Whether a stream takes colours: a terminal does, unless NO_COLOR is set to anything; FORCE_COLOR makes any stream take them. */
 function takesColour(stream: NodeJS.WriteStream): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;

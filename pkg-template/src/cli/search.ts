@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { headOf } from '../salvage/record.js';
 import { LineCutter } from '../salvage/lines.js';
 import { pathText, stringsOf } from '../redact/strings.js';
-import { STANDARD, source } from './bytes.js';
+import { logSource, STANDARD } from './bytes.js';
 import { CliError, columns, count, Exit, paint, print, printable, printJson, report, warn } from './host.js';
 import { logsBelow } from './heads.js';
 import { typeText } from './describe.js';
@@ -99,7 +99,7 @@ async function* matchesIn(file: string, expression: RegExp, types: ReadonlySet<s
       yield { file, line: number, ...(head && { seq: head.seq, type: head.type }), path: pathText(path), excerpt: around(value, match.index, match[0].length) };
     }
   };
-  for await (const chunk of (await source(file)).chunks()) {
+  for await (const chunk of (await logSource(file)).chunks()) {
     progress(chunk.length);
     for (const line of cutter.push(chunk)) yield* look(line);
   }
