@@ -2,6 +2,8 @@
 
 import process from 'node:process';
 import { PalimpsestError } from '../errors.js';
+import type { JsonValue } from '../ids.js';
+import { deepText } from '../import/json.js';
 
 /** Exit codes. Stable; `palimpsest --help` lists them. */
 export const Exit = {
@@ -77,7 +79,21 @@ export function print(line = ''): Promise<void> {
 
 /** Writes a value as indented JSON to standard output. */
 export function printJson(value: unknown): Promise<void> {
-  return print(JSON.stringify(value, null, 2));
+  return print(jsonText(value));
+}
+
+/** A value as indented JSON; in one line where it is nested too deeply for that. @throws CliError where no string can hold it */
+export function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  try {
+    return deepText(value as JsonValue);
+  } catch (cause) {
+    throw new CliError('it is too large for one JSON document', { hint: '`palimpsest show FILE --as events --json` prints records one by one', cause });
+  }
 }
 
 /** Writes a line to standard error. */
