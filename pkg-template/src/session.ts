@@ -16,6 +16,7 @@ import { isObject, need, needObject } from './arguments.js';
 import { calling, CoreSession, fromCore } from './core.js';
 import { Derived, type ChangeCursor, type HistoryChange } from './derived.js';
 import { PalimpsestError } from './errors.js';
+import { quoted } from './depth.js';
 import { eventList } from './event-list.js';
 import {
   SESSION_FORMAT_VERSION,
@@ -310,7 +311,7 @@ export class Session {
    */
   at(seq: number): SessionView {
     if (!Number.isInteger(seq) || seq < -1 || seq >= this.#length) {
-      throw this.#refusal('INVALID_SEQ', `at(${seq}) is outside the log, which holds ${this.#length} events; give a seq from -1 to ${this.#length - 1}`);
+      throw this.#refusal('INVALID_SEQ', `at(${seqText(seq)}) is outside the log, which holds ${this.#length} events; give a seq from -1 to ${this.#length - 1}`);
     }
     return new SessionView(this, seq, () => this.#synced());
   }
@@ -321,7 +322,7 @@ export class Session {
    */
   jsonl(from = 0, to = this.#length): Uint8Array {
     if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to < from || to > this.#length) {
-      throw this.#refusal('INVALID_SEQ', `jsonl(${from}, ${to}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
+      throw this.#refusal('INVALID_SEQ', `jsonl(${seqText(from)}, ${seqText(to)}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
     }
     return this.#synced().lines(from, to);
   }
@@ -470,6 +471,16 @@ export class Session {
 /** @internal Sets who hears the session's appends; `undefined` for nobody. */
 export function connect(session: Session, sink: AppendSink | undefined): void {
   internal(session).connect(sink);
+}
+
+/** A seq in a message, or what was given in its place. */
+function seqText(seq: unknown): string {
+  return typeof seq === 'number' ? String(seq) : quoted(seq);
+}
+
+/** @internal Makes sure that an argument is a session. @throws PalimpsestError `INVALID_ARGUMENT` */
+export function needSession(session: unknown): void {
+  need(session instanceof Session, 'session', session, 'a Session');
 }
 
 /** @internal Hands over what the sink has not received as bytes yet. */

@@ -2,6 +2,7 @@
 
 import '../entry/start-node.js';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { need } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import { openSource, type OpenLogOptions } from '../open.js';
 import type { LoadedSession } from '../reader.js';
@@ -15,6 +16,7 @@ import { noFile } from './jsonl-files.js';
  * @throws PalimpsestError `STORAGE_FAILED` where the file cannot be read, and as `SessionReader`
  */
 export async function openFile(path: string, options: OpenLogOptions = {}): Promise<LoadedSession> {
+  need(typeof path === 'string', 'path', path, 'a text');
   let descriptor: number;
   let size: number;
   try {

@@ -6,6 +6,7 @@
  * closed turn.
  */
 
+import { need, needObject } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import { interruptedTurnClosers } from '../repair.js';
 import { positionOf } from '../position.js';
@@ -52,6 +53,8 @@ const encoder = new TextEncoder();
  * @throws PalimpsestError `CORRUPT_LOG` where nothing was salvaged
  */
 export function repaired(salvaged: Salvaged): RepairedLog[] {
+  needObject('salvaged', salvaged, 'what salvage() gave');
+  need(Array.isArray(salvaged.sessions) && Array.isArray(salvaged.findings), 'salvaged', salvaged, 'what salvage() gave');
   if (salvaged.sessions.length === 0) {
     const why = salvaged.findings.find(({ code }) => code === 'UNSUPPORTED_VERSION');
     throw new PalimpsestError(why ? 'UNSUPPORTED_VERSION' : 'CORRUPT_LOG', why?.message ?? 'nothing in it can be read as a session log, so there is nothing to repair');

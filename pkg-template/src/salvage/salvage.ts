@@ -6,6 +6,7 @@
  * go on with it.
  */
 
+import { needBytes, needObject } from '../arguments.js';
 import { core } from '../core.js';
 import { FAULTS, type FaultCode } from './finding.js';
 import type { Findings } from './findings.js';
@@ -34,14 +35,17 @@ export interface SalvageOptions {
 /**
  * Reads what can be read of a log, damaged or not. The source is never changed.
  * @returns the sessions, which the caller owns, and what was found; see {@link Salvaged}
- * @throws (rejects) the signal's reason, or whatever the source throws; no damage makes it throw
+ * @throws (rejects) the signal's reason, or whatever the source throws; PalimpsestError `INVALID_ARGUMENT` for what is no
+ *   source of bytes; no damage makes it throw
  */
 export async function salvage(source: SalvageSource, options: SalvageOptions = {}): Promise<Salvaged> {
   core();
+  needObject('options', options);
   const salvager = new Salvager(options);
   try {
     for await (const chunk of chunksOf(source)) {
       options.signal?.throwIfAborted();
+      needBytes('a chunk of the source', chunk);
       salvager.push(chunk);
       options.onProgress?.(salvager.bytes);
     }
