@@ -1,8 +1,10 @@
 /** `palimpsest check`: everything that is wrong with a log. */
 
 import { stat } from 'node:fs/promises';
+import { PalimpsestError } from '../errors.js';
+import { openFile } from '../persistence/open-file.js';
 import { readHeaderLine } from '../reader.js';
-import { salvage, type SalvageFinding } from '../salvage/index.js';
+import { inspect, salvage, type SalvageFinding } from '../salvage/index.js';
 import { type ByteSource, head, isSqlite, peeked, reading, source, STANDARD } from './bytes.js';
 import { CliError, count, Exit, paint, print, printable, printJson, report, type Style } from './host.js';
 import { foreignFindings, isForeign } from './foreign.js';
@@ -99,10 +101,31 @@ async function checkFile(path: string): Promise<CheckedFile> {
 }
 
 async function checkOwn(from: ByteSource): Promise<Omit<CheckedFile, 'file'>> {
+  const sound = from.file === undefined ? undefined : await checkSound(from, from.file);
+  if (sound !== undefined) return sound;
   const { sessions, findings, lost, records, bytes } = await salvage(reading(from, 'checking'), { name: from.path });
   const ids = sessions.map(({ id }) => id);
   for (const session of sessions) session.free();
   return { format: 'palimpsest', bytes, records, sessions: ids, findings, lostBytes: lost.reduce((sum, { from: start, to }) => sum + to - start, 0) };
+}
+
+/** A file that loads is not held, however large it is; undefined for any other. */
+async function checkSound(from: ByteSource, file: string): Promise<Omit<CheckedFile, 'file'> | undefined> {
+  let opened;
+  try {
+    opened = await openFile(file);
+  } catch (error) {
+    if (error instanceof PalimpsestError && error.code !== 'STORAGE_FAILED') return undefined;
+    throw error;
+  }
+  const { session, tornBytes } = opened;
+  try {
+    if (tornBytes > 0) return undefined;
+    const findings = await inspect(session, reading(from, 'checking'), { name: from.path });
+    return { format: 'palimpsest', bytes: from.size ?? 0, records: session.seq, sessions: [session.id], findings, lostBytes: 0 };
+  } finally {
+    session.free();
+  }
 }
 
 const STYLES: Readonly<Record<SalvageFinding['severity'], Style>> = { error: 'red', warning: 'yellow', info: 'dim' };

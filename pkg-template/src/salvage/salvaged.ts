@@ -3,7 +3,7 @@
 import { checkLog } from '../invariants/check-log.js';
 import type { Message, SessionEvent } from '../events.js';
 import { adopt, internal, type Session } from '../session.js';
-import type { Branch, Hole } from './branch.js';
+import { Branch, type Hole } from './branch.js';
 import { FAULTS, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
 import type { Draft, Findings } from './findings.js';
 import type { Writers } from './writers.js';
@@ -37,7 +37,7 @@ export function conclude(writers: Writers, spare: readonly Hole[], found: Findin
   const branches = writers.finish();
   const sessions = branches.map(({ core }) => adopt(core));
   const drafts = found.list();
-  branches.forEach((branch, index) => drafts.push(...rules(branch, sessions[index]!)));
+  branches.forEach((branch, index) => drafts.push(...rules(sessions[index]!, branch)));
   const findings = drafts
     .map(({ branch, ...draft }): SalvageFinding => {
       // Where two part, it is said of the one that did not keep the name.
@@ -51,8 +51,9 @@ export function conclude(writers: Writers, spare: readonly Hole[], found: Findin
   return salvaged;
 }
 
-/** What breaks the rules in a session. */
-function rules(branch: Branch, session: Session): Draft[] {
+/** @internal What breaks the rules in a session whose events stand where `branch` says. */
+export function rules(session: Session, branch: Pick<Branch, 'placeOf' | 'seedLength'>): Draft[] {
+  const owner = branch instanceof Branch ? { branch } : {};
   const drafts: Draft[] = [];
   let last = { line: 1, byte: 0 };
   const placeOf = (seq: number): { line: number; byte: number } => {
@@ -67,9 +68,9 @@ function rules(branch: Branch, session: Session): Draft[] {
     if (seq < branch.seedLength && branch.seedLength > 0) continue;
     if (code === 'OUTSIDE_TURN' && isRepair(session.events[seq])) continue;
     const beside = related.length === 0 ? '' : ` (see seq ${related.join(' and ')})`;
-    drafts.push({ code, severity, message: message + beside, ...placeOf(seq), seq, branch });
+    drafts.push({ code, severity, message: message + beside, ...placeOf(seq), seq, ...owner });
   }
-  for (const seq of textsBetweenPairs(session)) drafts.push({ code: 'TEXT_BETWEEN_PAIR', severity: 'warning', message: FAULTS.TEXT_BETWEEN_PAIR, ...placeOf(seq), seq, branch });
+  for (const seq of textsBetweenPairs(session)) drafts.push({ code: 'TEXT_BETWEEN_PAIR', severity: 'warning', message: FAULTS.TEXT_BETWEEN_PAIR, ...placeOf(seq), seq, ...owner });
   return drafts;
 }
 
