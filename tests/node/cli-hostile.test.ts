@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { watch } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
@@ -163,6 +165,25 @@ describe('ls', () => {
     assert.equal(code, 0);
     assert.match(out, /^.* torn tail .*torn\.jsonl$/m);
     assert.match(out, /5 sessions, 4 damaged\n$/);
+  });
+
+  it('follows a link to a log, and names what has the name of one and is none', { skip: process.platform === 'win32' }, async () => {
+    const root = join(place.path, 'links');
+    await mkdir(root);
+    await symlink(log, join(root, 'link.jsonl'));
+    await symlink('nowhere', join(root, 'dead.jsonl'));
+    await symlink('.', join(root, 'again'));
+    const server = createServer().listen(join(root, 'socket.jsonl'));
+    await once(server, 'listening');
+    try {
+      const { sessions, broken } = await cliJson<{ sessions: { id: string }[]; broken: { file: string }[] }>(['ls', root]);
+      assert.deepEqual([sessions.map(({ id }) => id), broken.map(({ file }) => file.slice(root.length + 1))], [['s'], ['dead.jsonl', 'socket.jsonl']]);
+      const { code, out, err } = await cli(['search', 'question 2', root, join(place.path, 'missing'), log]);
+      assert.equal(code, 3, 'something was not searched');
+      assert.deepEqual([out.match(/seq 7/g)?.length, err.match(/^error: /gm)?.length], [2, 3]);
+    } finally {
+      server.close();
+    }
   });
 
   it('names a file whose name is not UTF-8, instead of passing it over', { skip: process.platform !== 'linux' }, async () => {

@@ -41,7 +41,7 @@ export async function search(pattern: string, roots: readonly string[], { ignore
   const found: Match[] = [];
   const total = { files: 0, bytes: 0, matches: 0, failed: 0 };
   for (const root of roots) {
-    for await (const file of filesOf(root)) {
+    for await (const file of filesOf(root, () => total.failed++)) {
       try {
         total.files++;
         for await (const match of matchesIn(file, expression, types, (bytes) => progress.at((total.bytes += bytes)))) {
@@ -68,6 +68,7 @@ export async function search(pattern: string, roots: readonly string[], { ignore
 }
 
 function compiled(pattern: string, fixed: boolean, ignoreCase: boolean): RegExp {
+  if (pattern === '') throw new CliError('an empty pattern is everywhere', { hint: 'give a text or a regular expression to look for', exit: Exit.usage });
   const text = fixed ? pattern.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&') : pattern;
   try {
     return new RegExp(text, ignoreCase ? 'iu' : 'u');
@@ -76,9 +77,15 @@ function compiled(pattern: string, fixed: boolean, ignoreCase: boolean): RegExp 
   }
 }
 
-async function* filesOf(root: string): AsyncGenerator<string> {
-  if (root !== STANDARD && (await stat(root)).isDirectory()) yield* logsBelow(root, (_, error) => void report(error));
-  else yield root;
+/** What cannot be read is told of, and counted by `failed`; it hides nothing else. */
+async function* filesOf(root: string, failed: () => void): AsyncGenerator<string> {
+  const tell = (error: unknown): void => {
+    failed();
+    report(error);
+  };
+  const found = root === STANDARD ? undefined : await stat(root).catch((error: unknown) => void tell(error));
+  if (found?.isDirectory() === true) yield* logsBelow(root, (_, error) => void tell(error));
+  else if (found !== undefined || root === STANDARD) yield root;
 }
 
 const decoder = new TextDecoder();
