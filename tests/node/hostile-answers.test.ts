@@ -90,7 +90,7 @@ function loose<T extends object>(self: T, name: keyof T): Loose {
 }
 
 /** The value with each of its parts, and itself, replaced by another. */
-function* variants(value: unknown, by: unknown): Generator<unknown> {
+function* variants(value: unknown, by: unknown): Generator {
   yield by;
   if (typeof value !== 'object' || value === null) return;
   for (const key of Object.keys(value)) {

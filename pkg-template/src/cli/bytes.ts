@@ -53,10 +53,10 @@ export async function peeked(from: ByteSource, length: number): Promise<{ readon
   const begun: Uint8Array[] = [];
   let filled = 0;
   while (filled < length) {
-    const { value, done } = await rest.next();
-    if (done === true) break;
-    begun.push(value.slice());
-    filled += value.length;
+    const next = (await rest.next()) as IteratorResult<Uint8Array, undefined>;
+    if (next.done === true) break;
+    begun.push(next.value.slice());
+    filled += next.value.length;
   }
   return {
     first: Buffer.concat(begun).subarray(0, length),

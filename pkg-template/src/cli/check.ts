@@ -64,14 +64,14 @@ async function* checked(paths: readonly string[]): AsyncGenerator<() => Promise<
     const found = path === STANDARD ? undefined : await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) {
       let logs = 0;
-      const failures: unknown[] = [];
-      for await (const file of logsBelow(path, (_, error) => failures.push(error))) {
+      const failures: Error[] = [];
+      for await (const file of logsBelow(path, (_, error) => failures.push(error instanceof Error ? error : new Error(String(error))))) {
         logs++;
         yield () => checkFile(file);
       }
       // A script that misspells a directory must not be told that all is well.
       if (logs + failures.length === 0) failures.push(new CliError(`${path} holds no logs`, { hint: 'logs are files that end in .jsonl, in it or in directories below' }));
-      for (const failure of failures) yield () => Promise.reject(failure as Error);
+      for (const failure of failures) yield () => Promise.reject(failure);
     } else if (found?.isFile() === true && isSqlite(await head(path, 16).catch(() => new Uint8Array(0)))) yield* checkedSessions(path);
     else yield () => checkFile(path);
   }

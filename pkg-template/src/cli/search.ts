@@ -79,13 +79,17 @@ function compiled(pattern: string, fixed: boolean, ignoreCase: boolean): RegExp 
 
 /** What cannot be read is told of, and counted by `failed`; it hides nothing else. */
 async function* filesOf(root: string, failed: () => void): AsyncGenerator<string> {
-  const tell = (error: unknown): void => {
+  const tell = (error: unknown): undefined => {
     failed();
     report(error);
+    return undefined;
   };
-  const found = root === STANDARD ? undefined : await stat(root).catch((error: unknown) => void tell(error));
-  if (found?.isDirectory() === true) yield* logsBelow(root, (_, error) => void tell(error));
-  else if (found !== undefined || root === STANDARD) yield root;
+  const found = root === STANDARD ? undefined : await stat(root).catch(tell);
+  if (found?.isDirectory() === true) {
+    yield* logsBelow(root, (_, error) => {
+      tell(error);
+    });
+  } else if (found !== undefined || root === STANDARD) yield root;
 }
 
 const decoder = new TextDecoder();
