@@ -181,6 +181,9 @@ describe('a record whose seq is wrong', () => {
         assert.equal(codesOf(salvaged).filter((code) => code === 'SEQ_GAP').length, 1);
       }
     }
+    const thinned = turns(200).lines.filter((_, seq) => seq % 2 === 0);
+    const { logs: [thin], salvaged: half } = await repair(bytesOf(header, thinned));
+    assert.deepEqual([thin!.lines.filter((line) => !line.startsWith('{"type":"repair/note"')), half.kept], [thinned, []], 'every other record is missing');
     const swapped = [...lines.slice(0, 20), lines[31]!, lines[30]!, ...lines.slice(32)];
     const { logs, salvaged } = await repair(bytesOf(header, swapped));
     assert.deepEqual(logs.map((log) => log.lines.slice(30)), [lines.slice(30)]);

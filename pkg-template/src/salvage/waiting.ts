@@ -36,9 +36,10 @@ export interface Settled {
 
 /** A record that waits. */
 interface Held extends Entry {
-  /** The branch that is nearest to it, and what was due there when it came. */
+  /** The branch that is nearest to it, what was due there when it came, and how many had come in line until then. */
   readonly home: Branch;
   readonly due: number;
+  readonly inLine: number;
 }
 
 /** Most records, and characters of them, that wait. */
@@ -56,6 +57,8 @@ export class Waiting {
   /** By seq. */
   #held: Held[] = [];
   #characters = 0;
+  /** How many records of each branch came when they were due, without having to wait. */
+  readonly #inLine = new Map<Branch, number>();
   /** What could not be read since the last record that has a place, in file order. */
   #holes: Hole[] = [];
   /** Holes for which no seq was missing. */
@@ -88,7 +91,7 @@ export class Waiting {
     }
     const home = this.#writers.nearest(seq);
     const behind = this.#held.filter((one) => one.envelope.seq <= seq).length;
-    this.#held.splice(behind, 0, { ...entry, home, due: home.next });
+    this.#held.splice(behind, 0, { ...entry, home, due: home.next, inLine: this.#inLine.get(home) ?? 0 });
     this.#characters += entry.text.length;
     while (this.#held.length > MOST_HELD || (this.#characters > MOST_CHARACTERS && this.#held.length > 1)) this.#settleFirst(out);
     return out;
@@ -121,7 +124,7 @@ export class Waiting {
     const home = this.#writers.nearest(seq);
     const missing = home.seqOf(seq) - home.next;
     const run = this.#runFrom(0);
-    const since = first!.home.next - first!.due;
+    const since = this.#since(first!);
     if (since > 0 ? run < RUN && missing > Math.min(since, RUN) : run === 1 && missing > LONE_GAP) {
       this.#setAside(first!, out);
       return;
@@ -129,6 +132,11 @@ export class Waiting {
     this.#release(first!, out);
     while (this.#held.length > 0 && this.#writers.expects(this.#held[0]!.envelope.seq)) this.#release(this.#held[0]!, out);
     this.#setPassedAside(out);
+  }
+
+  /** How many that were due have come behind it. */
+  #since({ home, inLine }: Held): number {
+    return (this.#inLine.get(home) ?? 0) - inLine;
   }
 
   /** How many that wait, from this one on, have seqs in a row. */
@@ -149,7 +157,7 @@ export class Waiting {
       const { seq } = held.envelope;
       const passed = this.#writers.isBehind(seq);
       if (passed && (this.#writers.expects(seq) || this.#writers.copy(held.text, seq) !== undefined)) this.#release(held, out);
-      else if (passed || (held.home.next - held.due >= MOST_HELD && !held.home.expects(seq) && this.#runFrom(this.#held.indexOf(held)) < RUN)) this.#setAside(held, out);
+      else if (passed || (this.#since(held) >= MOST_HELD && !held.home.expects(seq) && this.#runFrom(this.#held.indexOf(held)) < RUN)) this.#setAside(held, out);
     }
   }
 
@@ -177,6 +185,7 @@ export class Waiting {
       if (this.#held.length === 0) this.spare.push(...before.filter((hole) => !used.has(hole)));
       this.#holes = this.#held.length === 0 ? this.#holes.filter(({ byte }) => byte >= entry.byte) : this.#holes.filter((hole) => !used.has(hole));
     }
+    if (!waited && placed !== undefined) this.#inLine.set(placed.branch, (this.#inLine.get(placed.branch) ?? 0) + 1);
     const early = waited && placed !== undefined && placed.copyOf === undefined && placed.branch.furthest > entry.byte;
     out.push({ entry, ...(placed && { placed }), ...(early && { early }) });
   }
