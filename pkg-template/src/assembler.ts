@@ -51,6 +51,7 @@ export class BlockAssembler {
   push(chunk: StreamChunk, seq?: number): void {
     needObject('chunk', chunk);
     if (chunk.type === 'block-end') needObject('chunk.block', chunk.block);
+    if ('index' in chunk) need(Number.isFinite(chunk.index), 'chunk.index', chunk.index, 'a number');
     need(seq === undefined || (Number.isInteger(seq) && seq >= 0), 'seq', seq, 'the seq of an event');
     if (seq !== undefined) this.#seqs.push(seq);
     switch (chunk.type) {
@@ -111,7 +112,9 @@ export class BlockAssembler {
   }
 
   /** The payload of an `assistant/message`, also of a stream that broke off. */
-  message({ turn, step }: { readonly turn: number; readonly step: number }): SessionEventMap['assistant/message'] {
+  message(place: { readonly turn: number; readonly step: number }): SessionEventMap['assistant/message'] {
+    needObject('the place', place, 'an object with turn and step');
+    const { turn, step } = place;
     return { turn, step, content: this.blocks, ...(this.#usage !== undefined && { usage: this.#usage }) };
   }
 

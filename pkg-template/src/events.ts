@@ -15,6 +15,7 @@
  * added so is log-only: stored and replayed, never on the surface.
  */
 
+import { isObject } from './arguments.js';
 import type { LangGraphEventMap } from './adapters/langgraph-events.js';
 import type { CallId, JsonObject, JsonValue, SessionId } from './ids.js';
 import type { ImportEventMap, ImportSourceMap } from './import/vocabulary.js';
@@ -350,7 +351,7 @@ export function isSurfaceEligibleType(type: string): type is SurfaceEventType {
 
 /** True when the event is a fully formed surface event: of a surface type, and with its `surfaceOp`. */
 export function isSurfaceEvent(event: SessionEvent): event is SurfaceEvent {
-  return isSurfaceEligibleType(event.type) && event.surfaceOp !== undefined;
+  return isObject(event) && isSurfaceEligibleType(event.type) && event.surfaceOp !== undefined;
 }
 
 // ------------------------------------------------------------------------------------------------ sessions, surfaces

@@ -51,10 +51,7 @@ export class Registry {
   }
 
   find(id: SessionId): Entry | undefined {
-    const entry = this.#entries.get(id);
-    if (!entry?.session.disposed) return entry;
-    this.detach(entry);
-    return undefined;
+    return this.#entries.get(id);
   }
 
   /** The entry of `session` while it is the live instance of its id in this store. */
@@ -76,8 +73,7 @@ export class Registry {
 
   /** Every live session, or those of one owner, in the order in which they entered. */
   list(owner?: Owner): Session[] {
-    const entries = [...(owner ? owner.entries : this.#entries.values())];
-    return entries.filter((entry) => this.find(entry.session.id) === entry).map((entry) => entry.session);
+    return [...(owner ? owner.entries : this.#entries.values())].map((entry) => entry.session);
   }
 
   refuseTaken(id: SessionId): void {
@@ -103,6 +99,9 @@ export class Registry {
         this.#emit('session/bytes', entry, session, firstSeq, count, bytes);
       },
       wantsBytes: () => this.#listeners('session/bytes', entry).length > 0,
+      freed: () => {
+        this.detach(entry);
+      },
     });
     this.#entries.set(id, entry);
     owner.entries.add(entry);
@@ -124,10 +123,8 @@ export class Registry {
   detach(entry: Entry): void {
     if (!entry.live) return;
     const { session, owner } = entry;
-    if (!session.disposed) {
-      deliver(session);
-      connect(session, undefined);
-    }
+    deliver(session);
+    connect(session, undefined);
     entry.live = false;
     this.#entries.delete(session.id);
     owner.entries.delete(entry);

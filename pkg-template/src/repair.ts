@@ -39,6 +39,7 @@ export function isToolPairingBalanced(nodes: readonly SurfaceNode[], events: rea
   core();
   need(Array.isArray(nodes), 'nodes', nodes, 'an array');
   need(Array.isArray(events), 'events', events, 'an array');
+  need(beforeSeq === null || typeof beforeSeq === 'number', 'beforeSeq', beforeSeq, 'the seq of a node, or null');
   for (let at = 0; at < nodes.length; at++) needObject(`nodes[${at}]`, nodes[at]);
   const at = beforeSeq === null ? undefined : nodes.findIndex((node) => node.seq === beforeSeq);
   const before = at === -1 ? nodes.length : at;

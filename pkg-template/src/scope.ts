@@ -169,7 +169,7 @@ export abstract class SessionOwner {
 
   /** @internal */
   protected async close(): Promise<void> {
-    const entries = [...this.owner.entries].filter((entry) => !entry.session.disposed);
+    const entries = [...this.owner.entries];
     const results = await Promise.allSettled(entries.map((entry) => this.registry.flush(entry)));
     for (const entry of this.owner.entries) this.registry.detach(entry);
     this.owner.listeners.clear();

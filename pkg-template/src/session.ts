@@ -16,6 +16,7 @@ import { isObject, need, needObject } from './arguments.js';
 import { calling, CoreSession, fromCore } from './core.js';
 import { Derived, type ChangeCursor, type HistoryChange } from './derived.js';
 import { PalimpsestError } from './errors.js';
+import { quoted } from './depth.js';
 import { eventList } from './event-list.js';
 import {
   SESSION_FORMAT_VERSION,
@@ -48,6 +49,8 @@ export interface AppendSink {
   bytes(firstSeq: number, count: number, bytes: Uint8Array): void;
   /** Whether {@link AppendSink.bytes} is to be called for what is appended now. */
   wantsBytes(): boolean;
+  /** The session is about to be freed, and can still be read. */
+  freed(): void;
 }
 
 /** Events that were appended last and are kept as they were returned. */
@@ -307,7 +310,7 @@ export class Session {
    */
   at(seq: number): SessionView {
     if (!Number.isInteger(seq) || seq < -1 || seq >= this.#length) {
-      throw this.#refusal('INVALID_SEQ', `at(${seq}) is outside the log, which holds ${this.#length} events; give a seq from -1 to ${this.#length - 1}`);
+      throw this.#refusal('INVALID_SEQ', `at(${seqText(seq)}) is outside the log, which holds ${this.#length} events; give a seq from -1 to ${this.#length - 1}`);
     }
     return new SessionView(this, seq, () => this.#synced());
   }
@@ -318,7 +321,7 @@ export class Session {
    */
   jsonl(from = 0, to = this.#length): Uint8Array {
     if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to < from || to > this.#length) {
-      throw this.#refusal('INVALID_SEQ', `jsonl(${from}, ${to}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
+      throw this.#refusal('INVALID_SEQ', `jsonl(${seqText(from)}, ${seqText(to)}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
     }
     return this.#synced().lines(from, to);
   }
@@ -328,10 +331,11 @@ export class Session {
     return this.#live().headerLine();
   }
 
-  /** Gives the log's memory back. Whatever needs the log throws `DISPOSED` from then on. */
+  /** Gives the log's memory back; a live session leaves its store first. Whatever needs the log throws `DISPOSED` from then on. */
   free(): void {
+    this.#sink?.freed();
+    // A listener that was told may have freed it.
     if (this.#core === undefined) return;
-    if (this.#sink !== undefined) this.#deliver();
     dropRecords(this.#batch);
     this.#core.free();
     this.#core = undefined;
@@ -476,6 +480,16 @@ function eventOf(type: string, seq: number, time: number, data: unknown, fields:
 /** @internal Sets who hears the session's appends; `undefined` for nobody. */
 export function connect(session: Session, sink: AppendSink | undefined): void {
   internal(session).connect(sink);
+}
+
+/** A seq in a message, or what was given in its place. */
+function seqText(seq: unknown): string {
+  return typeof seq === 'number' ? String(seq) : quoted(seq);
+}
+
+/** @internal Makes sure that an argument is a session. @throws PalimpsestError `INVALID_ARGUMENT` */
+export function needSession(session: unknown): void {
+  need(session instanceof Session, 'session', session, 'a Session');
 }
 
 /** @internal Hands over what the sink has not received as bytes yet. */

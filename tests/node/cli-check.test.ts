@@ -153,6 +153,14 @@ describe('files that are nothing', () => {
 });
 
 describe('check', () => {
+  it('finds the same in a file, which it does not hold, as in a pipe', async () => {
+    for (const [, , make] of EVENTS) {
+      const file = await place.save('twice.jsonl', make());
+      const [{ files: [own] }, { files: [piped] }] = [await check(file), await cliJson<Checked>(['check', '-'], { input: await readFile(file) })];
+      assert.deepEqual({ ...own, file: '-' }, piped);
+    }
+  });
+
   it('looks at all logs of a store, says nothing of sound ones, and one that cannot be read hides no other', async () => {
     const root = join(place.path, 'root');
     const store = new SessionStore();

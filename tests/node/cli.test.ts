@@ -296,15 +296,24 @@ describe('tail', () => {
     assert.deepEqual(out.trimEnd().split('\n').map((line) => (JSON.parse(line) as { seq: number }).seq), [13, 14]);
   });
 
-  it('standard input and directories have no end to begin at', async () => {
-    for (const path of ['-', place.path]) {
-      const { code, err } = await cli(['tail', path]);
-      assert.equal(code, 2);
-      assert.match(err, /^error: .*\nhint: name /);
-    }
+  it('of standard input shows the last ones of what comes, or each as it comes', async () => {
+    const input = await readFile(log);
+    const seqs = (out: string): number[] => out.trimEnd().split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { seq?: number }).seq ?? -1);
+    assert.deepEqual(seqs((await cli(['tail', '-', '-n', '2', '--json'], { input })).out), [13, 14]);
+    assert.deepEqual(seqs((await cli(['tail', '-', '-n', '0', '--json'], { input })).out), []);
+    assert.deepEqual(seqs((await cli(['tail', '-', '-f', '--json'], { input })).out), Array.from({ length: 16 }, (_, index) => index - 1));
+    const { out, err, code } = await cli(['tail', '-', '-n', '1', '--json'], { input: input.subarray(0, -3) });
+    assert.deepEqual([seqs(out), code], [[13], 0]);
+    assert.match(err, /bytes follow without a line end/);
   });
 
-  it('goes on as the log grows, and ends when it is told to', async () => {
+  it('directories have no end to begin at', async () => {
+    const { code, err } = await cli(['tail', place.path]);
+    assert.equal(code, 2);
+    assert.match(err, /^error: .*\nhint: name /);
+  });
+
+  it('goes on as the log grows, and Ctrl-C is its normal end', async () => {
     const growing = new Session('growing');
     openTurn(growing, 1);
     const file = await place.save('growing.jsonl', growing);
@@ -353,7 +362,7 @@ describe('view', () => {
     }
     const served = await fetch(new URL(decodeURIComponent(new URL(url).hash.slice('#log='.length)), url));
     assert.equal(await served.text(), await readFile(log, 'utf8'));
-    child.kill('SIGTERM');
+    child.kill('SIGINT');
     assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0);
   });
 });

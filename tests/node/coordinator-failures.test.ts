@@ -195,19 +195,35 @@ suite('coordinator: a storage that fails', () => {
     assert.equal(await stored(at, 'child'), expected);
   });
 
-  test('a session that was freed before its inherited events were written is reported and given up', async () => {
+  test('a fork that is freed before anything of it was written, and was never detached, is saved whole', async () => {
     const at = setting();
     const source = at.store.create('source');
-    runTurn(source);
+    for (let turn = 1; turn <= 100; turn++) runTurn(source, turn);
     const child = at.store.fork(source, undefined, 'child');
-    say(child, 'too early');
-    child.free();
-    assert.equal(at.store.get('child'), undefined);
     await settled();
-    assert.deepEqual(at.reported.map((error) => refusal('DISPOSED')(error)), [true]);
-    assert.equal(at.adapter.state('child'), undefined);
+    say(child, 'not too late');
+    const expected = whole(child);
+    child.free();
+    source.free();
+    assert.deepEqual([at.store.get('child'), at.store.list()], [undefined, []], 'it has left the store');
+    await at.adapter.flush();
+    assert.deepEqual(at.reported, []);
     await at.adapter.close();
-    assert.deepEqual([await stored(at, 'source'), await stored(at, 'child')], [whole(source), undefined]);
+    assert.equal(await stored(at, 'child'), expected);
+  });
+
+  test('a listener that frees a session which is being freed harms nobody', async () => {
+    const at = setting();
+    at.store.on('session/disposed', (session) => {
+      session.free();
+    });
+    const session = at.store.create('twice');
+    runTurn(session);
+    const expected = whole(session);
+    session.free();
+    session.free();
+    await at.adapter.close();
+    assert.deepEqual([at.reported, await stored(at, 'twice')], [[], expected]);
   });
 
   test('a state listener that throws harms nobody', async () => {

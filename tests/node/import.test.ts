@@ -242,6 +242,24 @@ suite('DeepSeek Harness', () => {
 });
 
 suite('importLog', () => {
+  test('of a log of ours: the records that are counted are its header and its events, however it ends', async () => {
+    const header = '{"type":"session","version":0,"id":"own","createdAt":1}';
+    const event = '{"type":"turn/start","seq":0,"time":1,"data":{"turn":1,"trigger":{"kind":"message","source":{"kind":"user"}}}}';
+    for (const [text, records, broken] of [
+      [`${header}\n`, 1, 0],
+      [`${header}\n${event}\n`, 2, 0],
+      [`\ufeff${header}\r\n${event}\r\n`, 2, 0],
+      [`${header}\n\n${event}\n  `, 2, 0],
+      [`${header}\n${event}`, 1, 1],
+      [`${header}\n${event.slice(0, -9)}`, 1, 1],
+    ] as const) {
+      const { report, sessions: [made] } = await importLog(bytesSource(new TextEncoder().encode(text)));
+      assert.deepEqual([report.records, report.mapped, report.broken, made!.events], [records, records, broken, records - 1], JSON.stringify(text));
+      assert.equal(report.anomalyCounts['torn-tail'] ?? 0, broken);
+      made!.session!.free();
+    }
+  });
+
   test('other files are detected as none, and refused', async () => {
     const others = ['{"name":"x","version":"1.0.0"}', '[1,2]', 'a,b\n1,2\n', '{"type":"message","role":"user"}\n', '{"type":"session","id":"x"}\n', '{"messages":[{"role":"user","content":"x"}]}', '{"type":"user","text":"hi"}\n', '\u0089PNG\r\n', ''];
     for (const text of others) {

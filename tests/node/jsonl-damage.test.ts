@@ -1,10 +1,14 @@
 // Damaged files: what is dropped, what is refused and where, and that opening changes nothing.
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+import process from 'node:process';
 import { type TestContext, suite, test } from 'node:test';
 import { PalimpsestError, SessionStore } from 'palimpsest';
-import { attach, jsonl } from 'palimpsest/jsonl';
+import { fileSource } from 'palimpsest/import/node';
+import { attach, jsonl, openFile } from 'palimpsest/jsonl';
 import type { PersistenceAdapter } from 'palimpsest/persistence';
 import { openTurn, refusal, runTurn, say } from '../support/sessions.js';
 import { whole } from '../support/setting.js';
@@ -208,3 +212,35 @@ function storeOn(root: string): { store: SessionStore; adapter: PersistenceAdapt
   const store = new SessionStore();
   return { store, adapter: attach(store, new WatchedBackend(jsonl(root)), { timers: new ManualTimers() }) };
 }
+
+suite('jsonl: what has the name of a log and is none', () => {
+  const pipes = process.platform !== 'win32' && spawnSync('mkfifo', ['--help']).error === undefined;
+
+  test(`a named pipe, a socket and a directory are named, hold up nothing, and the others are listed${pipes ? '' : ' (skipped: no mkfifo here)'}`, { skip: !pipes }, async (context) => {
+    const root = await temporary(context);
+    const directory = join(root, '_no-cwd');
+    await mkdir(join(directory, 'directory.jsonl'), { recursive: true });
+    assert.equal(spawnSync('mkfifo', [join(directory, 'pipe.jsonl')]).status, 0);
+    const server = createServer().listen(join(directory, 'socket.jsonl'));
+    context.after(() => server.close());
+    await symlink('pipe.jsonl', join(directory, 'link.jsonl'));
+    await writeFile(join(directory, 'a.jsonl'), lines(H, U(0)));
+    const store = new SessionStore();
+    const adapter = attach(store, jsonl(root), { timers: new ManualTimers() });
+    const { sessions, broken } = await adapter.list();
+    assert.deepEqual(sessions.map(({ id }) => id), ['a']);
+    assert.deepEqual(broken.map(({ location, error }) => [basename(location), error.code, error.message.includes('is no file')]), ['directory', 'link', 'pipe', 'socket'].map((name) => [`${name}.jsonl`, 'STORAGE_FAILED', true]));
+    for (const id of ['pipe', 'socket', 'directory', 'link']) {
+      for (const open of [() => adapter.load(id), () => adapter.read(id), () => adapter.export(id), () => adapter.follow(id).next(), () => adapter.delete(id)]) await assert.rejects(open(), refusal('STORAGE_FAILED', /is no file/));
+      await assert.rejects(openFile(join(directory, `${id}.jsonl`)), refusal('STORAGE_FAILED', /is no file/));
+      await assert.rejects(fileSource(join(directory, `${id}.jsonl`)), refusal('STORAGE_FAILED', /is no file/));
+      // Nor does a new session of that name take its place.
+      const session = store.create(id);
+      runTurn(session);
+      await assert.rejects(store.flush(session), refusal('FLUSH_FAILED', /is stored already|is no file/));
+      store.detach(session);
+    }
+    await adapter.close({ abandon: true });
+    assert.deepEqual((await readdir(directory)).filter((name) => !name.startsWith('.')).sort(), ['a.jsonl', 'directory.jsonl', 'link.jsonl', 'pipe.jsonl', 'socket.jsonl']);
+  });
+});

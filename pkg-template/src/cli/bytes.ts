@@ -34,6 +34,42 @@ export async function source(path: string): Promise<ByteSource> {
   return { path, ...(isFile && { file: path }), size: isFile ? found.size : undefined, chunks: () => createReadStream(path, { highWaterMark: 1 << 18 }) as ReadStream & AsyncIterable<Uint8Array> };
 }
 
+/** A log to be read as bytes. @throws CliError for a database, whose sessions are not its bytes */
+export async function logSource(path: string): Promise<ByteSource> {
+  const from = await source(path);
+  if (from.file !== undefined && isSqlite(await head(from.file, 16))) throw new CliError(`${path} is a database`, { hint: '`palimpsest export FILE --session ID --as jsonl -o NEW` gives one of its sessions as a log; `palimpsest ls FILE` lists them', exit: Exit.usage });
+  return from;
+}
+
+/** Whether these are the first bytes of a database. */
+export function isSqlite(first: Uint8Array): boolean {
+  return new TextDecoder('latin1').decode(first.subarray(0, 16)) === 'SQLite format 3\0';
+}
+
+/** The first bytes of a source, at most `length`, and the source with all of its bytes: what can be read once only is not read twice. */
+export async function peeked(from: ByteSource, length: number): Promise<{ readonly first: Uint8Array; readonly from: ByteSource }> {
+  if (from.file !== undefined) return { first: await head(from.file, length), from };
+  const rest = from.chunks()[Symbol.asyncIterator]();
+  const begun: Uint8Array[] = [];
+  let filled = 0;
+  while (filled < length) {
+    const next = (await rest.next()) as IteratorResult<Uint8Array, undefined>;
+    if (next.done === true) break;
+    begun.push(next.value.slice());
+    filled += next.value.length;
+  }
+  return {
+    first: Buffer.concat(begun).subarray(0, length),
+    from: {
+      ...from,
+      async *chunks() {
+        yield* begun.splice(0);
+        yield* { [Symbol.asyncIterator]: () => rest };
+      },
+    },
+  };
+}
+
 /** The source's bytes, with a progress line while they are read. */
 export async function* reading(from: ByteSource, what = 'reading'): AsyncGenerator<Uint8Array> {
   const progress = new Progress(what, from.size);
@@ -49,14 +85,14 @@ export async function* reading(from: ByteSource, what = 'reading'): AsyncGenerat
   }
 }
 
-/** The first bytes of a file, at most `length`. */
-export async function head(path: string, length: number): Promise<Uint8Array> {
+/** The first bytes of a file, at most `length`; or those from offset `from` on. */
+export async function head(path: string, length: number, from = 0): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const buffer = new Uint8Array(length);
     let filled = 0;
     for (;;) {
-      const { bytesRead } = await file.read(buffer, filled, length - filled, filled);
+      const { bytesRead } = await file.read(buffer, filled, length - filled, from + filled);
       filled += bytesRead;
       if (bytesRead === 0 || filled === length) return buffer.subarray(0, filled);
     }

@@ -1,9 +1,12 @@
 /** `palimpsest check`: everything that is wrong with a log. */
 
 import { stat } from 'node:fs/promises';
-import { salvage, type SalvageFinding } from '../salvage/index.js';
-import { type ByteSource, head, reading, source, STANDARD } from './bytes.js';
-import { count, Exit, paint, print, printable, printJson, report, type Style } from './host.js';
+import { PalimpsestError } from '../errors.js';
+import { openFile } from '../persistence/open-file.js';
+import { readHeaderLine } from '../reader.js';
+import { inspect, salvage, type SalvageFinding } from '../salvage/index.js';
+import { type ByteSource, head, isSqlite, peeked, reading, source, STANDARD } from './bytes.js';
+import { CliError, count, Exit, paint, print, printable, printJson, report, type Style } from './host.js';
 import { foreignFindings, isForeign } from './foreign.js';
 import { logsBelow } from './heads.js';
 
@@ -36,10 +39,10 @@ export async function check(paths: readonly string[], { json, level, all }: Chec
   const files: CheckedFile[] = [];
   let failed = 0;
   const totals = { error: 0, warning: 0, info: 0 };
-  for await (const path of expanded(paths)) {
+  for await (const one of checked(paths)) {
     try {
-      const checked = await checkFile(path);
-      const shown = { ...checked, findings: checked.findings.filter(({ severity }) => LEVELS.indexOf(severity) >= least) };
+      const found = await one();
+      const shown = { ...found, findings: found.findings.filter(({ severity }) => LEVELS.indexOf(severity) >= least) };
       for (const { severity } of shown.findings) totals[severity]++;
       files.push(json ? shown : { ...shown, findings: [] });
       if (!json) await show(shown, all === true ? Infinity : MOST_OF_A_CODE);
@@ -55,25 +58,76 @@ export async function check(paths: readonly string[], { json, level, all }: Chec
   return totals.error + totals.warning > 0 ? Exit.found : Exit.ok;
 }
 
-async function* expanded(paths: readonly string[]): AsyncGenerator<string> {
+/** One check for each log that the paths name: files, logs below directories, sessions of databases. */
+async function* checked(paths: readonly string[]): AsyncGenerator<() => Promise<CheckedFile>> {
   for (const path of paths) {
     const found = path === STANDARD ? undefined : await stat(path).catch(() => undefined);
-    if (found?.isDirectory() === true) yield* logsBelow(path, (_, error) => void report(error));
-    else yield path;
+    if (found?.isDirectory() === true) {
+      let logs = 0;
+      const failures: Error[] = [];
+      for await (const file of logsBelow(path, (_, error) => failures.push(error instanceof Error ? error : new Error(String(error))))) {
+        logs++;
+        yield () => checkFile(file);
+      }
+      // A script that misspells a directory must not be told that all is well.
+      if (logs + failures.length === 0) failures.push(new CliError(`${path} holds no logs`, { hint: 'logs are files that end in .jsonl, in it or in directories below' }));
+      for (const failure of failures) yield () => Promise.reject(failure);
+    } else if (found?.isFile() === true && isSqlite(await head(path, 16).catch(() => new Uint8Array(0)))) yield* checkedSessions(path);
+    else yield () => checkFile(path);
+  }
+}
+
+async function* checkedSessions(database: string): AsyncGenerator<() => Promise<CheckedFile>> {
+  const { sqlite } = await import('../persistence/sqlite.js');
+  const backend = sqlite(database);
+  try {
+    for await (const stored of backend.list()) {
+      yield async () => {
+        if ('error' in stored) throw stored.error;
+        const header = readHeaderLine(stored.head, stored.location);
+        const log = header && (await backend.loadStored({ id: header.id, cwd: header.cwd ?? null }));
+        if (!log) throw new CliError(`${stored.location} does not begin with a session header`);
+        const file = `${database}: ${header.id}`;
+        return { file, ...(await checkOwn({ path: header.id, size: undefined, chunks: () => log.chunks as AsyncIterable<Uint8Array> })) };
+      };
+    }
+  } finally {
+    await backend.close?.();
   }
 }
 
 async function checkFile(path: string): Promise<CheckedFile> {
-  const from = await source(path);
-  if (from.file !== undefined && isForeign(await head(from.file, 64 * 1024), path)) return { file: path, ...(await foreignFindings(from)) };
+  const { first, from } = await peeked(await source(path), 64 * 1024);
+  if (isForeign(first, path)) return { file: path, ...(await foreignFindings(from)) };
   return { file: path, ...(await checkOwn(from)) };
 }
 
 async function checkOwn(from: ByteSource): Promise<Omit<CheckedFile, 'file'>> {
+  const sound = from.file === undefined ? undefined : await checkSound(from, from.file);
+  if (sound !== undefined) return sound;
   const { sessions, findings, lost, records, bytes } = await salvage(reading(from, 'checking'), { name: from.path });
   const ids = sessions.map(({ id }) => id);
   for (const session of sessions) session.free();
   return { format: 'palimpsest', bytes, records, sessions: ids, findings, lostBytes: lost.reduce((sum, { from: start, to }) => sum + to - start, 0) };
+}
+
+/** A file that loads is not held, however large it is; undefined for any other. */
+async function checkSound(from: ByteSource, file: string): Promise<Omit<CheckedFile, 'file'> | undefined> {
+  let opened;
+  try {
+    opened = await openFile(file);
+  } catch (error) {
+    if (error instanceof PalimpsestError && error.code !== 'STORAGE_FAILED') return undefined;
+    throw error;
+  }
+  const { session, tornBytes } = opened;
+  try {
+    if (tornBytes > 0) return undefined;
+    const findings = await inspect(session, reading(from, 'checking'), { name: from.path });
+    return { format: 'palimpsest', bytes: from.size ?? 0, records: session.seq, sessions: [session.id], findings, lostBytes: 0 };
+  } finally {
+    session.free();
+  }
 }
 
 const STYLES: Readonly<Record<SalvageFinding['severity'], Style>> = { error: 'red', warning: 'yellow', info: 'dim' };

@@ -1,6 +1,6 @@
 /** Events and messages in words. Payloads of log-only events are unchecked: any of them may hold any JSON value. */
 
-import type { ContentBlock, Message, SessionEvent } from '../events.js';
+import type { Message, SessionEvent } from '../events.js';
 import { oneLine, paint, printable, type Style } from './host.js';
 
 /** A property of a value that may be anything. */
@@ -23,15 +23,18 @@ export function list(value: unknown): readonly unknown[] {
 
 const LONG = 4000;
 
+/** Deepest nesting of results in results that is shown. */
+const DEEPEST = 16;
+
 /** The words of content blocks. */
-export function words(blocks: unknown): string {
+export function words(blocks: unknown, depth = 0): string {
   let all = '';
   for (const block of list(blocks)) {
     if (all.length > LONG) break;
     const type = field(block, 'type');
     if (type === 'text' || type === 'reasoning') all += `${text(field(block, 'text')).slice(0, LONG)} `;
     else if (type === 'tool-call') all += `→ ${text(field(block, 'name'))} ${text(field(block, 'arguments')).slice(0, LONG)} `;
-    else if (type === 'tool-result') all += `← ${words(field(block, 'content'))}`;
+    else if (type === 'tool-result') all += depth < DEEPEST ? `← ${words(field(block, 'content'), depth + 1)}` : '← … ';
     else all += `[${text(type)}] `;
   }
   return all;
@@ -98,20 +101,20 @@ const ROLES: Readonly<Record<Message['role'], Style>> = { system: 'magenta', use
 
 /** A message as paragraphs. */
 export function messageText(message: Message): string {
-  const parts = message.content.map(blockText).filter((part) => part !== '');
+  const parts = message.content.map((block) => blockText(block)).filter((part) => part !== '');
   return `${paint('bold', paint(ROLES[message.role], message.role))}\n${parts.join('\n')}\n`;
 }
 
-function blockText(block: ContentBlock): string {
+function blockText(block: unknown, depth = 0): string {
   const type = text(field(block, 'type'));
   const inner = text(field(block, 'text'));
   if (type === 'text') return printable(inner);
   if (type === 'reasoning') return inner === '' ? '' : paint('dim', printable(inner));
   if (type === 'tool-call') return `${paint('yellow', '→')} ${printable(text(field(block, 'name')))} ${printable(text(field(block, 'arguments')))}`;
   if (type === 'tool-result') {
-    const content = list(field(block, 'content')) as readonly ContentBlock[];
+    const content = depth < DEEPEST ? list(field(block, 'content')).map((one) => blockText(one, depth + 1)) : ['…'];
     const mark = field(block, 'isError') === true ? paint('red', '← error') : paint('yellow', '←');
-    return `${mark} ${content.map(blockText).join('\n')}`;
+    return `${mark} ${content.join('\n')}`;
   }
   return paint('dim', `[${printable(type)}]`);
 }

@@ -2,7 +2,7 @@
 
 import { htmlParts, markdownParts, toMessages, type TranscriptOptions } from '../export/index.js';
 import { openInput } from './input.js';
-import { count, Exit } from './host.js';
+import { count, Exit, jsonText } from './host.js';
 import { logOf, notItself, writeNew } from './output.js';
 import { tell } from './input.js';
 
@@ -35,7 +35,7 @@ export async function exportSession(path: string, options: ExportOptions): Promi
   } else {
     const { body, report } = toMessages(session, { as: as === 'messages' ? 'neutral' : as, at, model });
     if (report.length > 0) tell(path, `${count(report.length, 'thing')} could not be said as the log does: ${[...new Set(report.map(({ code }) => code))].join(', ')}`);
-    await writeNew(output, [`${JSON.stringify(body, null, 2)}\n`]);
+    await writeNew(output, [`${jsonText(body)}\n`]);
   }
   return Exit.ok;
 }

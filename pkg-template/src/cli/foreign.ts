@@ -36,7 +36,8 @@ async function importing<T>(from: ByteSource, what: string, use: (source: Import
   }
 }
 
-async function whole(from: ByteSource): Promise<Uint8Array> {
+/** All bytes of a source. */
+export async function whole(from: ByteSource): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of from.chunks()) parts.push(chunk.slice());
   return Buffer.concat(parts);
@@ -74,7 +75,7 @@ export async function foreignFindings(from: ByteSource): Promise<Omit<CheckedFil
 }
 
 /** Anomalies after which something is missing in what the agent has written. */
-const DAMAGE: readonly string[] = ['not-json', 'bad-utf8', 'torn-line', 'nul-run', 'cut-frame', 'seq-gap'];
+const DAMAGE: readonly string[] = ['not-json', 'not-utf-8', 'torn-tail', 'damaged-frame', 'cut-frame', 'seq-gap'];
 
 function findingsOf({ anomalies, anomalyCounts }: ImportReport): CheckedFile['findings'] {
   const findings = anomalies.map(({ code, message, line = 1, byte = 0, source, session }): CheckedFile['findings'][number] => ({

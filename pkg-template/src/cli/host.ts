@@ -2,6 +2,8 @@
 
 import process from 'node:process';
 import { PalimpsestError } from '../errors.js';
+import type { JsonValue } from '../ids.js';
+import { deepText } from '../import/json.js';
 
 /** Exit codes. Stable; `palimpsest --help` lists them. */
 export const Exit = {
@@ -25,6 +27,20 @@ export class CliError extends Error {
     this.hint = hint;
     this.exit = exit;
   }
+}
+
+/** Ends the process at a signal, having undone what is half done. @returns what takes that back */
+export function onInterrupt(undo: () => void): () => void {
+  const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+  const handlers = Object.entries(codes).map(([signal, code]) => {
+    const end = (): void => {
+      undo();
+      process.exit(code);
+    };
+    process.once(signal, end);
+    return () => process.off(signal, end);
+  });
+  return () => handlers.forEach((off) => off());
 }
 
 /** Whether a stream takes colours: a terminal does, unless NO_COLOR is set to anything; FORCE_COLOR makes any stream take them. */
@@ -63,7 +79,21 @@ export function print(line = ''): Promise<void> {
 
 /** Writes a value as indented JSON to standard output. */
 export function printJson(value: unknown): Promise<void> {
-  return print(JSON.stringify(value, null, 2));
+  return print(jsonText(value));
+}
+
+/** A value as indented JSON; in one line where it is nested too deeply for that. @throws CliError where no string can hold it */
+export function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  try {
+    return deepText(value as JsonValue);
+  } catch (cause) {
+    throw new CliError('it is too large for one JSON document', { hint: '`palimpsest show FILE --as events --json` prints records one by one', cause });
+  }
 }
 
 /** Writes a line to standard error. */

@@ -4,15 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { link, mkdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import process from 'node:process';
-import { importLog, type ImportReport, type ImportResult } from '../import/index.js';
+import { bytesSource, importLog, type ImportReport, type ImportResult } from '../import/index.js';
 import { fileSink, fileSource } from '../import/node.js';
 import { directoryOf } from '../persistence/jsonl.js';
 import { encodeSegment } from '../persistence/segments.js';
-import { STANDARD, head } from './bytes.js';
-import { beside, isForeign } from './foreign.js';
+import { head, source as byteSource, STANDARD } from './bytes.js';
+import { beside, isForeign, whole } from './foreign.js';
 import { logsBelow } from './heads.js';
-import { CliError, count, Exit, paint, print, printable, printJson, report as tellError, size } from './host.js';
+import { CliError, count, Exit, onInterrupt, paint, print, printable, printJson, report as tellError, size } from './host.js';
 import { isDirectory, notItself } from './output.js';
 import { Progress } from './progress.js';
 
@@ -35,7 +34,7 @@ interface Imported {
 /** Imports logs, each by itself: one that cannot be read hides no other. */
 export async function importLogs(paths: readonly string[], { output, forks, json }: ImportOptions): Promise<number> {
   const isStore = await isDirectory(output);
-  if (output === STANDARD || paths.includes(STANDARD)) throw new CliError('an import reads files and writes files', { hint: 'name them', exit: Exit.usage });
+  if (output === STANDARD) throw new CliError('an import may make several files', { hint: "name a store's directory, or a new file", exit: Exit.usage });
   const done: Imported[] = [];
   let failed = 0;
   const sources = await expanded(paths, (error) => {
@@ -63,14 +62,16 @@ async function expanded(paths: readonly string[], failed: (error: unknown) => vo
   const sources: string[] = [];
   for (const path of paths) {
     try {
-      if (!(await stat(path)).isDirectory()) {
+      if (path === STANDARD || !(await stat(path)).isDirectory()) {
         sources.push(path);
         continue;
       }
+      const before = sources.length;
       for await (const file of logsBelow(path, (_, error) => failed(error))) {
         if (await comesWithItsSession(file)) continue;
         if (isForeign(await head(file, 64 * 1024), file)) sources.push(file);
       }
+      if (sources.length === before) throw new CliError(`${path} holds no logs of another agent`, { hint: '`palimpsest ls DIR` lists what is below a directory' });
     } catch (error) {
       failed(error);
     }
@@ -89,12 +90,10 @@ async function comesWithItsSession(file: string): Promise<boolean> {
 async function importOne(path: string, output: string, isStore: boolean, forks: boolean): Promise<Imported> {
   const staging = join(isStore ? resolve(output) : dirname(resolve(output)), `.import-${randomUUID()}`);
   const progress = new Progress(`importing ${basename(path)}`);
-  const source = await fileSource(path);
-  const interrupted = (): void => {
-    rmSync(staging, { recursive: true, force: true });
-    process.exit(130);
-  };
-  process.once('SIGINT', interrupted);
+  const given = await byteSource(path);
+  const file = given.file === undefined ? undefined : await fileSource(path);
+  const source = file ?? bytesSource(await whole(given), given.path);
+  const release = onInterrupt(() => rmSync(staging, { recursive: true, force: true }));
   try {
     await mkdir(staging, { recursive: true });
     const sink = fileSink(staging);
@@ -116,9 +115,9 @@ async function importOne(path: string, output: string, isStore: boolean, forks: 
     const { format, detail, report, sessions } = result;
     return { source: path, format, detail, report, sessions: sessions.map(({ id, role, events }, index) => ({ id, role, events, file: places[index]!.place })) };
   } finally {
-    process.off('SIGINT', interrupted);
+    release();
     progress.end();
-    await source.close();
+    await file?.close();
     await rm(staging, { recursive: true, force: true });
   }
 }

@@ -12,7 +12,7 @@ import { attach, jsonl, openFile } from '../persistence/jsonl.js';
 import type { StorageBackend } from '../persistence/backend.js';
 import { listStored } from '../persistence/stored.js';
 import { salvage } from '../salvage/index.js';
-import { type ByteSource, head, reading, source, STANDARD } from './bytes.js';
+import { type ByteSource, isSqlite, peeked, reading, source, STANDARD } from './bytes.js';
 import { CliError, count, Exit, paintError, printable, warn } from './host.js';
 import { Progress } from './progress.js';
 import { isForeign, openForeign } from './foreign.js';
@@ -44,7 +44,7 @@ async function open(path: string, id: string | undefined): Promise<Opened> {
   if (path !== STANDARD && (await stat(path)).isDirectory()) return openStore(path, jsonl(path), id);
   const given = await source(path);
   const from = given.file === undefined ? await buffered(given) : given;
-  const first = await firstBytes(from);
+  const { first } = await peeked(from, FIRST);
   if (isSqlite(first)) {
     const { sqlite } = await import('../persistence/sqlite.js');
     return openStore(path, sqlite(path), id);
@@ -115,12 +115,6 @@ export function tell(path: string, what: string): void {
 
 const FIRST = 64 * 1024;
 
-async function firstBytes(from: ByteSource): Promise<Uint8Array> {
-  if (from.file !== undefined) return head(from.file, FIRST);
-  for await (const chunk of from.chunks()) return chunk.subarray(0, FIRST);
-  return new Uint8Array(0);
-}
-
 /** What can be read once only is kept. */
 async function buffered(from: ByteSource): Promise<ByteSource> {
   const kept: Uint8Array[] = [];
@@ -136,8 +130,4 @@ async function buffered(from: ByteSource): Promise<ByteSource> {
       yield* kept;
     },
   };
-}
-
-function isSqlite(first: Uint8Array): boolean {
-  return new TextDecoder('latin1').decode(first.subarray(0, 16)) === 'SQLite format 3\0';
 }

@@ -4,7 +4,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { readHeaderLine } from '../reader.js';
 import { messageOf } from '../wording.js';
-import { head } from './bytes.js';
+import { head, isSqlite, STANDARD } from './bytes.js';
+import { headOf } from '../salvage/record.js';
 import { CliError, columns, count, Exit, oneLine, paint, print, printable, printJson, size, table, time, warn } from './host.js';
 import { logsBelow } from './heads.js';
 import { AGENTS, type Agent, foreignHead, newestGenerations, placesOf } from './agents.js';
@@ -22,6 +23,8 @@ export interface Listed {
   readonly seedLength?: number;
   /** Bytes of the file; absent in a database. */
   readonly size?: number;
+  /** What is wrong in the bytes that were read of a log of ours. Without it the rest may still be damaged. */
+  readonly damage?: string;
 }
 
 /** A file that is no session, or none that can be read. */
@@ -47,6 +50,7 @@ interface Listing {
 
 /** Lists sessions, oldest first. */
 export async function ls(root: string | undefined, { agent, last, json, verbose }: LsOptions): Promise<number> {
+  if (root === STANDARD) throw new CliError('a directory or a database can be listed', { hint: '`palimpsest stats -` says what is in one log', exit: Exit.usage });
   const roots = root !== undefined ? [root] : agent === undefined ? ['.'] : await placesOf(agent);
   const listing: Listing = { sessions: [], broken: [], files: 0, bytesRead: 0 };
   for (const place of roots) await list(place, agent, listing);
@@ -92,8 +96,9 @@ async function list(root: string, agent: Agent | undefined, listing: Listing): P
 /** Files that are open at the same time. */
 const AT_ONCE = 32;
 
-/** What is read of a file at first, and at most: enough for a header with a long working directory. */
-const FIRST = 2048;
+/** What is read of a file at first, and at most: enough for a header with a long working directory; and at its end. */
+const FIRST = 1792;
+const LAST = 256;
 const LONGEST = 64 * 1024;
 
 async function look(file: string, agent: Agent | undefined, listing: Listing): Promise<Listed | Broken | undefined> {
@@ -120,10 +125,23 @@ async function look(file: string, agent: Agent | undefined, listing: Listing): P
     const header = readHeaderLine(startOf(first), file);
     if (header === undefined) throw new Error(first.length === 0 ? 'the file is empty' : first.every((byte) => byte === 0) ? 'the file holds nothing but zero bytes' : 'it does not begin with a session header');
     const { id, createdAt, cwd, parentSession, seedLength } = header;
-    return { file, format: 'palimpsest', id, createdAt, ...(cwd !== undefined && { cwd }), ...(parentSession !== undefined && { parentSession }), ...(seedLength !== undefined && { seedLength }), size: (await stat(file)).size };
+    const { size: bytes } = await stat(file);
+    const end = bytes > first.length ? await head(file, LAST, Math.max(first.length, bytes - LAST)) : first;
+    if (end !== first) listing.bytesRead += end.length;
+    const damage = damageIn(first, end);
+    return { file, format: 'palimpsest', id, createdAt, ...(cwd !== undefined && { cwd }), ...(parentSession !== undefined && { parentSession }), ...(seedLength !== undefined && { seedLength }), size: bytes, ...(damage !== undefined && { damage }) };
   } catch (error) {
     return { file, error: messageOf(error).replace(`${file}, `, '').replace(`${file}: `, '') };
   }
+}
+
+/** What is wrong at the beginning and the end of a log of ours, as far as it can be told from there. */
+function damageIn(first: Uint8Array, end: Uint8Array): string | undefined {
+  if (first.includes(0) || end.includes(0)) return 'zero bytes';
+  const lines = new TextDecoder().decode(first).split('\n').slice(1, -1).filter((line) => line.trim() !== '');
+  if (lines.some((line) => !/^\s*\{.*\}\s*$/s.test(line))) return 'bad line';
+  if (lines.some((line, seq) => (headOf(line)?.seq ?? seq) !== seq)) return 'out of sequence';
+  return end.length > 0 && end[end.length - 1] !== 0x0a ? 'torn tail' : undefined;
 }
 
 function startOf(first: Uint8Array): Uint8Array {
@@ -141,8 +159,7 @@ function isOwn(first: Uint8Array): boolean {
 }
 
 async function listDatabase(file: string, listing: Listing): Promise<void> {
-  const first = await head(file, 16);
-  if (new TextDecoder('latin1').decode(first) !== 'SQLite format 3\0') throw new CliError(`${file} is neither a directory nor a database`, { hint: '`palimpsest stats FILE` and `palimpsest show FILE` say what is in one log', exit: Exit.usage });
+  if (!isSqlite(await head(file, 16))) throw new CliError(`${file} is neither a directory nor a database`, { hint: '`palimpsest stats FILE` and `palimpsest show FILE` say what is in one log', exit: Exit.usage });
   const { sqlite } = await import('../persistence/sqlite.js');
   const backend = sqlite(file);
   try {
@@ -168,9 +185,11 @@ async function listDatabase(file: string, listing: Listing): Promise<void> {
 
 async function show(sessions: readonly Listed[], { broken, files, bytesRead, sessions: all }: Listing, verbose: boolean): Promise<void> {
   const several = sessions.some(({ format }) => format !== sessions[0]?.format);
-  const rows = sessions.map(({ file, format, id, createdAt, cwd, parentSession, size: bytes }) => [
+  const damaged = sessions.some(({ damage }) => damage !== undefined);
+  const rows = sessions.map(({ file, format, id, createdAt, cwd, parentSession, size: bytes, damage }) => [
     paint('dim', createdAt === undefined ? '' : time(createdAt)),
     bytes === undefined ? '' : size(bytes),
+    ...(damaged ? [paint('red', damage ?? '')] : []),
     ...(several ? [paint('magenta', format)] : []),
     paint('bold', oneLine(id, 60)),
     [oneLine(cwd ?? '', 40), parentSession === undefined ? '' : paint('cyan', `fork of ${oneLine(parentSession, 40)}`), paint('dim', printable(file))].filter((part) => part !== '').join('  '),
@@ -178,5 +197,6 @@ async function show(sessions: readonly Listed[], { broken, files, bytesRead, ses
   for (const line of table(rows, [1])) await print(line.trimEnd());
   for (const { file, error } of broken) warn(`${paint('red', 'broken')} ${printable(file)}: ${oneLine(error, columns())}`);
   const left = all.length - sessions.length;
-  await print(`${count(sessions.length, 'session')}${left > 0 ? ` (${count(left, 'older one')} not shown)` : ''}${broken.length > 0 ? `, ${broken.length} broken` : ''}${verbose ? `; ${count(files, 'file')}, ${count(bytesRead, 'byte')} read` : ''}`);
+  const marked = all.filter(({ damage }) => damage !== undefined).length;
+  await print(`${all.length === 0 ? 'no sessions' : count(sessions.length, 'session')}${left > 0 ? ` (${count(left, 'older one')} not shown)` : ''}${marked > 0 ? `, ${marked} damaged` : ''}${broken.length > 0 ? `, ${broken.length} broken` : ''}${verbose ? `; ${count(files, 'file')}, ${count(bytesRead, 'byte')} read` : ''}`);
 }

@@ -3,11 +3,10 @@
 import { unlinkSync } from 'node:fs';
 import { open, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import process from 'node:process';
 import type { Session } from '../session.js';
 import { jsonl } from '../persistence/jsonl.js';
 import { STANDARD } from './bytes.js';
-import { CliError, Exit, write } from './host.js';
+import { CliError, Exit, onInterrupt, write } from './host.js';
 
 type Pieces = Iterable<Uint8Array | string>;
 
@@ -23,11 +22,7 @@ export async function writeNew(path: string, pieces: Pieces): Promise<void> {
     if (code !== 'EEXIST') throw error;
     throw new CliError(`${path} exists already`, { hint: 'nothing is ever overwritten; name another file, or move this one away', cause: error });
   });
-  const interrupted = (): void => {
-    unlinkSync(path);
-    process.exit(130);
-  };
-  process.once('SIGINT', interrupted);
+  const release = onInterrupt(() => unlinkSync(path));
   try {
     for (const piece of gathered(pieces)) await file.writeFile(piece);
     await file.sync();
@@ -35,7 +30,7 @@ export async function writeNew(path: string, pieces: Pieces): Promise<void> {
     await unlink(path).catch(() => undefined);
     throw error;
   } finally {
-    process.off('SIGINT', interrupted);
+    release();
     await file.close();
   }
 }

@@ -30,10 +30,10 @@ Exit codes:
   1    done, and there is something to look at: check has findings, search has no match
   2    the command line is wrong
   3    not done: a file cannot be read, written or understood
-  130  interrupted
+  130  interrupted before it was done; tail -f and view, which nothing else ends, exit with 0
 
 FILE is a log of palimpsest (JSONL), damaged or not, a log of another agent, a database, a
-store's directory, or - for standard input. Originals are never changed, and no file is ever
+store's directory, or - for standard input (not for view). Originals are never changed, and no file is ever
 overwritten. Colours follow the terminal; NO_COLOR turns them off, FORCE_COLOR on.`;
 
 function number(text: string): number {

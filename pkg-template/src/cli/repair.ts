@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { PalimpsestError } from '../errors.js';
 import { SessionReader } from '../reader.js';
 import { repaired, type RepairedLog, salvage, type Salvaged } from '../salvage/index.js';
-import { reading, source, STANDARD } from './bytes.js';
+import { logSource, reading, STANDARD } from './bytes.js';
 import { CliError, count, Exit, paint, print, printable, printJson } from './host.js';
 import { notItself, writeNew } from './output.js';
 
@@ -17,7 +17,7 @@ export interface RepairOptions {
 /** Writes what can be read of `path` to a new file, and the branches of other writers beside it. */
 export async function repair(path: string, { output, json }: RepairOptions): Promise<number> {
   notItself(path, output);
-  const from = await source(path);
+  const from = await logSource(path);
   const salvaged = await salvage(reading(from, 'reading'), { name: path === STANDARD ? output : path });
   try {
     const logs = repaired(salvaged).map((log, index) => ({ log, file: index === 0 ? output : branchFile(output, index) }));

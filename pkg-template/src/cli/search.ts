@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { headOf } from '../salvage/record.js';
 import { LineCutter } from '../salvage/lines.js';
 import { pathText, stringsOf } from '../redact/strings.js';
-import { STANDARD, source } from './bytes.js';
+import { logSource, STANDARD } from './bytes.js';
 import { CliError, columns, count, Exit, paint, print, printable, printJson, report, warn } from './host.js';
 import { logsBelow } from './heads.js';
 import { typeText } from './describe.js';
@@ -41,7 +41,7 @@ export async function search(pattern: string, roots: readonly string[], { ignore
   const found: Match[] = [];
   const total = { files: 0, bytes: 0, matches: 0, failed: 0 };
   for (const root of roots) {
-    for await (const file of filesOf(root)) {
+    for await (const file of filesOf(root, () => total.failed++)) {
       try {
         total.files++;
         for await (const match of matchesIn(file, expression, types, (bytes) => progress.at((total.bytes += bytes)))) {
@@ -68,6 +68,7 @@ export async function search(pattern: string, roots: readonly string[], { ignore
 }
 
 function compiled(pattern: string, fixed: boolean, ignoreCase: boolean): RegExp {
+  if (pattern === '') throw new CliError('an empty pattern is everywhere', { hint: 'give a text or a regular expression to look for', exit: Exit.usage });
   const text = fixed ? pattern.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&') : pattern;
   try {
     return new RegExp(text, ignoreCase ? 'iu' : 'u');
@@ -76,9 +77,19 @@ function compiled(pattern: string, fixed: boolean, ignoreCase: boolean): RegExp 
   }
 }
 
-async function* filesOf(root: string): AsyncGenerator<string> {
-  if (root !== STANDARD && (await stat(root)).isDirectory()) yield* logsBelow(root, (_, error) => void report(error));
-  else yield root;
+/** What cannot be read is told of, and counted by `failed`; it hides nothing else. */
+async function* filesOf(root: string, failed: () => void): AsyncGenerator<string> {
+  const tell = (error: unknown): undefined => {
+    failed();
+    report(error);
+    return undefined;
+  };
+  const found = root === STANDARD ? undefined : await stat(root).catch(tell);
+  if (found?.isDirectory() === true) {
+    yield* logsBelow(root, (_, error) => {
+      tell(error);
+    });
+  } else if (found !== undefined || root === STANDARD) yield root;
 }
 
 const decoder = new TextDecoder();
@@ -99,7 +110,7 @@ async function* matchesIn(file: string, expression: RegExp, types: ReadonlySet<s
       yield { file, line: number, ...(head && { seq: head.seq, type: head.type }), path: pathText(path), excerpt: around(value, match.index, match[0].length) };
     }
   };
-  for await (const chunk of (await source(file)).chunks()) {
+  for await (const chunk of (await logSource(file)).chunks()) {
     progress(chunk.length);
     for (const line of cutter.push(chunk)) yield* look(line);
   }

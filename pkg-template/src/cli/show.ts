@@ -3,7 +3,7 @@
 import type { Message } from '../events.js';
 import type { Session } from '../session.js';
 import { openInput } from './input.js';
-import { eventLine, messageText } from './describe.js';
+import { eventLine, field, list, messageText, text } from './describe.js';
 import { CliError, columns, Exit, oneLine, paint, print, printable, printJson, write } from './host.js';
 
 /** Ways to look at a session. */
@@ -42,11 +42,14 @@ async function showRequest(session: Session, seq: number, json: true | undefined
     await printJson(request);
     return;
   }
-  const { config, system, tools = [], messages } = request;
+  const { config, system, tools, messages } = request;
   await print(`${paint('bold', 'config')}  ${printable(JSON.stringify(config ?? {}))}`);
-  if (system !== undefined) await print(`\n${paint('bold', 'system')}\n${printable(system)}`);
-  if (tools.length > 0) await print(`\n${paint('bold', 'tools')}`);
-  for (const { name, description = '' } of tools) await print(`${printable(name)}  ${paint('dim', oneLine(description, columns() - name.length - 2))}`);
+  if (system !== undefined) await print(`\n${paint('bold', 'system')}\n${printable(text(system))}`);
+  if (list(tools).length > 0) await print(`\n${paint('bold', 'tools')}`);
+  for (const tool of list(tools)) {
+    const name = text(field(tool, 'name'));
+    await print(`${printable(name)}  ${paint('dim', oneLine(text(field(tool, 'description')), Math.max(20, columns() - name.length - 2)))}`);
+  }
   await print(`\n${paint('bold', 'messages')}\n`);
   await showMessages(messages);
 }

@@ -7,7 +7,7 @@ import type { SessionEvent } from '../events.js';
 import { LineCutter, trimmed } from '../salvage/lines.js';
 import { parseRecord } from '../salvage/record.js';
 import { eventLine } from './describe.js';
-import { STANDARD } from './bytes.js';
+import { logSource, STANDARD } from './bytes.js';
 import { CliError, columns, Exit, oneLine, paint, print, warn } from './host.js';
 
 /** Options of the command. */
@@ -23,12 +23,14 @@ const BLOCK = 64 * 1024;
 /** How often a followed file is looked at, in case its system does not tell of changes. */
 const LOOK_MS = 1000;
 
-/** Shows the last events of a log. Nothing is written, and no lock is asked for. */
+/** Shows the last events of a log. Only a signal ends what follows it, so that is its normal end. Nothing is written, and no lock is asked for. */
 export async function tail(path: string, { follow, lines, json }: TailOptions): Promise<number> {
-  if (path === STANDARD) throw new CliError('tail reads a file from its end', { hint: 'name one; `palimpsest show - --as events` reads standard input', exit: Exit.usage });
-  const found = await stat(path);
-  if (found.isDirectory()) throw new CliError(`${path} is a directory`, { hint: 'name a file in it; `palimpsest ls DIR` lists them', exit: Exit.usage });
-  const { size } = found;
+  const found = path === STANDARD ? undefined : await stat(path);
+  if (found?.isDirectory() === true) throw new CliError(`${path} is a directory`, { hint: 'name a file in it; `palimpsest ls DIR` lists them', exit: Exit.usage });
+  const from = await logSource(path);
+  // A pipe has no end to begin at, and ends by itself.
+  if (from.size === undefined) return tailOfStream(from.chunks(), follow === true ? Infinity : lines, json);
+  const { size } = from;
   let at = await startOfLast(path, size, lines);
   let cutter = new LineCutter();
   const read = async (to: number): Promise<void> => {
@@ -39,8 +41,7 @@ export async function tail(path: string, { follow, lines, json }: TailOptions): 
   };
   await read(size);
   if (follow !== true) {
-    const rest = cutter.finish();
-    if (rest !== undefined) warn(paint('dim', `${rest.bytes.length} bytes follow without a line end: a record that is being written, or was cut off`));
+    tellOfRest(cutter);
     return Exit.ok;
   }
   for await (const now of sizes(path)) {
@@ -52,6 +53,26 @@ export async function tail(path: string, { follow, lines, json }: TailOptions): 
     if (now > at) await read(now);
   }
   return Exit.ok;
+}
+
+/** The last events of what can be read once only; as many as it has, each as it comes, where `lines` has no bound. */
+async function tailOfStream(chunks: AsyncIterable<Uint8Array>, lines: number, json: true | undefined): Promise<number> {
+  const cutter = new LineCutter();
+  const last: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    for (const { bytes } of cutter.push(chunk)) {
+      if (lines === Infinity) await show(bytes, json);
+      else if (last.push(bytes.slice()) > lines) last.shift();
+    }
+  }
+  for (const bytes of last) await show(bytes, json);
+  tellOfRest(cutter);
+  return Exit.ok;
+}
+
+function tellOfRest(cutter: LineCutter): void {
+  const rest = cutter.finish();
+  if (rest !== undefined) warn(paint('dim', `${rest.bytes.length} bytes follow without a line end: a record that is being written, or was cut off`));
 }
 
 /** The file's size, each time that it may have changed. Ends when the process is told to end. */

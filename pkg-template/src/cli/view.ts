@@ -5,6 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { STANDARD } from './bytes.js';
 import { CliError, Exit, paint, print } from './host.js';
 
 /** Options of the command. */
@@ -23,9 +24,10 @@ interface Server {
 }
 type Serve = (options: { folder: string; files: Record<string, string>; port: number }) => Promise<Server>;
 
-/** Serves the viewer until a signal comes. */
+/** Serves the viewer until a signal comes, which is its normal end. */
 export async function view(path: string | undefined, { port, json }: ViewOptions): Promise<number> {
   if (!existsSync(join(VIEWER, 'index.html'))) throw new CliError('this package was built without its viewer', { hint: 'in a checkout, run `npm run build` once; an installed package has it' });
+  if (path === STANDARD) throw new CliError('the page reads a file, more than once', { hint: 'name one; `palimpsest export - --as html` makes a page of standard input', exit: Exit.usage });
   if (path !== undefined && !(await stat(path)).isFile()) throw new CliError(`${path} is not a file`, { hint: 'name a log; a folder can be dropped on the page', exit: Exit.usage });
   const { serve } = (await import(pathToFileURL(join(VIEWER, 'server.mjs')).href)) as { serve: Serve };
   // The page brings no core of its own: it is the package's.

@@ -1,13 +1,15 @@
 /** The framed summary that the model sees, and what a summarizer is asked. */
 
+import { need } from '../arguments.js';
 import { blocksIn, isBlock, textOf } from '../depth.js';
-import type { ContentBlock, Message, SessionEvent } from '../events.js';
+import { type ContentBlock, isSurfaceEvent, type Message, type SessionEvent } from '../events.js';
 
 const OPEN = '<compacted-summary>';
 const CLOSE = '</compacted-summary>';
 
 /** The text of the message that takes a region's place. */
 export function frameSummary(summary: string): string {
+  need(typeof summary === 'string', 'summary', summary, 'a text');
   return `${OPEN}\n${summary}\n${CLOSE}`;
 }
 
@@ -23,7 +25,7 @@ export function cleanSummary(text: string): string {
  * is never taken for one, however it is framed.
  */
 export function summaryOf(event: SessionEvent): string | undefined {
-  if (event.type !== 'user/message' || typeof event.surfaceOp !== 'object') return undefined;
+  if (!isSurfaceEvent(event) || event.type !== 'user/message' || typeof event.surfaceOp !== 'object') return undefined;
   return looksFramed(event.data.content) ? cleanSummary(event.data.content[0].text) : undefined;
 }
 

@@ -3,7 +3,7 @@
  * Whatever comes out of the log is escaped.
  */
 
-import type { Session } from '../session.js';
+import { needSession, type Session } from '../session.js';
 import { argumentsText, type Entry, type Part, sizeText, timeText, transcript, type TranscriptOptions } from './transcript.js';
 
 /** A session as one self-contained HTML page. */
@@ -13,6 +13,7 @@ export function toHtml(session: Session, options: TranscriptOptions = {}): strin
 
 /** {@link toHtml} in pieces, for sessions that are longer than a string may be. */
 export function* htmlParts(session: Session, options: TranscriptOptions = {}): Generator<string> {
+  needSession(session);
   const { header } = session;
   const title = escaped(options.title ?? header.id);
   yield `<!doctype html>

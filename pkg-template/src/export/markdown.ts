@@ -1,6 +1,6 @@
 /** A session as Markdown. */
 
-import type { Session } from '../session.js';
+import { needSession, type Session } from '../session.js';
 import { argumentsText, type Entry, type Part, sizeText, timeText, transcript, type TranscriptOptions } from './transcript.js';
 
 /** A session as one Markdown text. What was said stands as it was logged; what tools were given and gave stands in code. */
@@ -10,6 +10,7 @@ export function toMarkdown(session: Session, options: TranscriptOptions = {}): s
 
 /** {@link toMarkdown} in pieces, for sessions that are longer than a string may be. */
 export function* markdownParts(session: Session, options: TranscriptOptions = {}): Generator<string> {
+  needSession(session);
   const { header } = session;
   yield `# ${inline(options.title ?? header.id)}\n\n`;
   yield `- session: ${code(header.id)}\n- created: ${timeText(header.createdAt)}\n`;

@@ -1,9 +1,10 @@
 /** A session's history as JSON: as the log has it, or as a provider takes it. */
 
+import { needObject } from '../arguments.js';
 import { messagesRequest } from '../providers/anthropic.js';
 import type { Notice } from '../providers/notice.js';
 import { chatRequest } from '../providers/openai.js';
-import type { Session } from '../session.js';
+import { needSession, type Session } from '../session.js';
 import type { ModelRequest } from '../view.js';
 
 /** Forms in which a history can be had. */
@@ -29,9 +30,12 @@ export interface ExportedMessages {
 
 /**
  * What the model would see next, as of an event.
- * @throws PalimpsestError `INVALID_SEQ` where `at` is outside the log
+ * @throws PalimpsestError `INVALID_SEQ` where `at` is outside the log, `INVALID_ARGUMENT`
  */
-export function toMessages(session: Session, { as = 'neutral', at = session.seq - 1, model }: MessagesOptions = {}): ExportedMessages {
+export function toMessages(session: Session, options: MessagesOptions = {}): ExportedMessages {
+  needSession(session);
+  needObject('options', options);
+  const { as = 'neutral', at = session.seq - 1, model } = options;
   const view = session.at(at);
   const { messagePrefix = [], ...header } = view.requestHeader() ?? {};
   const body: ModelRequest = { ...header, messages: [...messagePrefix, ...view.messages()] };

@@ -82,10 +82,12 @@ export function* transcript(session: Session, options: TranscriptOptions = {}): 
     else if (event.type === 'turn/end') yield { kind: 'turn-end', reason: text(field(field(data, 'reason'), 'kind')), seq };
     else if (event.type === 'compact/summary') yield { kind: 'compaction', seq, shadowed: list(field(data, 'shadowedSeqs')).length };
     else if (event.type === 'request/header' || event.type === 'request/header-delta') {
-      const header = headerAt(session, seq);
-      const changed = header?.system !== system;
-      system = header?.system;
-      const model = header?.config.model;
+      const header: unknown = headerAt(session, seq);
+      const words = field(header, 'system');
+      const now = typeof words === 'string' ? words : undefined;
+      const changed = now !== system;
+      system = now;
+      const model = field(field(header, 'config'), 'model');
       yield { kind: 'header', seq, model: typeof model === 'string' ? model : undefined, system: changed ? (system ?? '') : undefined };
     }
   }

@@ -1,5 +1,6 @@
 /** Who wrote a file, by its first bytes. */
 
+import { needBytes } from '../arguments.js';
 import { isZstd } from './dsh/zstd.js';
 import { idOf, isObject, parse, type Raw, stringOf } from './json.js';
 import type { Detected } from './types.js';
@@ -18,6 +19,7 @@ const decoder = new TextDecoder();
  * @returns `undefined` for what is no log that can be imported: other JSON, other files
  */
 export function detect(head: Uint8Array, name = ''): Detected | undefined {
+  needBytes('head', head);
   if (isZstd(head)) {
     return /rollout-[^/\\]*$/.test(name) ? { format: 'codex', detail: 'Codex, compressed with zstd' } : { format: 'dsh', detail: 'DeepSeek Harness, compressed with zstd' };
   }

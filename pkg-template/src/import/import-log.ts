@@ -1,5 +1,6 @@
 /** The verb. */
 
+import { isObject, need, needAmount, needObject } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import { SessionReader } from '../reader.js';
 import { importClaude } from './claude-code/index.js';
@@ -24,6 +25,9 @@ const HEAD = 1 << 16;
  *   it aborts; what the sink throws. Files are only read
  */
 export async function importLog(source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
+  need(isObject(source) && typeof source.read === 'function' && typeof source.name === 'string', 'source', source, 'a source: bytesSource(), blobSource() or fileSource()');
+  needAmount('source.size', source.size);
+  needObject('options', options);
   options.signal?.throwIfAborted();
   const head = await source.read(0, Math.min(HEAD, source.size));
   const found = options.format === undefined ? detect(head, source.name) : { format: options.format, detail: options.format };

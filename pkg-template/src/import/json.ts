@@ -1,5 +1,6 @@
 /** JSON of unknown origin. */
 
+import { isRecord } from '../depth.js';
 import type { JsonObject, JsonValue } from '../ids.js';
 
 /** A JSON object of which nothing is known. */
@@ -27,8 +28,9 @@ export function parse(text: string): JsonValue | undefined {
   }
 }
 
+/** Whether this is an object and no array. */
 export function isObject(value: unknown): value is Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }
 
 /** The value as an object; an empty one where it is none. */

@@ -2,10 +2,11 @@
  * `palimpsest/import/node`: files as sources, and a sink that writes files.
  */
 
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Session } from '../session.js';
 import { headerToRecord } from '../header.js';
+import { noFile } from '../persistence/jsonl-files.js';
 import { encodeSegment } from '../persistence/segments.js';
 import type { ImportSink, ImportSource } from './types.js';
 
@@ -17,9 +18,10 @@ export interface FileSource extends ImportSource, AsyncDisposable {
 
 /**
  * Opens a file as a source. It is only read.
- * @throws (rejects) what opening the file throws
+ * @throws (rejects) what opening the file throws; PalimpsestError `STORAGE_FAILED` for what is no file
  */
 export async function fileSource(path: string): Promise<FileSource> {
+  if (!(await stat(path)).isFile()) throw noFile(path);
   const file = await open(path, 'r');
   const { size } = await file.stat();
   return {

@@ -18,7 +18,7 @@ export async function importOwn(source: ImportSource, context: Context, reader: 
   const check = reader();
   let header: ReturnType<typeof readHeaderLine>;
   const splitter = new LineSplitter(source.name, (bytes, line, byte, ended) => {
-    const { text } = decode(bytes);
+    const text = decode(bytes).text.slice(byte === 0 && hasMark(bytes) ? 1 : 0);
     if (text.trim() === '') {
       report.blankLine();
       return;
@@ -33,6 +33,7 @@ export async function importOwn(source: ImportSource, context: Context, reader: 
       report.anomaly('torn-tail', `line ${line} was cut off`, { line, byte });
     }
   });
+  // As for a load: the last line counts when its line end is there.
   for await (const chunk of chunksOf(source)) {
     check.push(chunk);
     splitter.push(chunk);
@@ -52,4 +53,9 @@ export async function importOwn(source: ImportSource, context: Context, reader: 
   const events = session.seq;
   session.free();
   return [{ id: session.id, role: 'main', header: session.header, events, ...(made !== undefined && { session: made }) }];
+}
+
+/** Whether bytes begin with a byte-order mark. */
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

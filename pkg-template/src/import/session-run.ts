@@ -6,7 +6,7 @@ import { timeOf } from './json.js';
 import { NONE, type RecordTable, type SourceRecord } from './records.js';
 import type { Path } from './paths.js';
 import type { ImportedSession } from './types.js';
-import type { SessionHeader } from '../events.js';
+import { SESSION_FORMAT_VERSION, type SessionHeader } from '../events.js';
 import { LineWriter } from './writer.js';
 
 /** A format's way to map the records of one path. */
@@ -24,11 +24,21 @@ export interface Run {
   readonly format: string;
   /** Name of the source where it is not the import's own. */
   readonly file: string | undefined;
-  /** Header of each path's session; its seed is filled in. */
-  header(path: Path, index: number): SessionHeader;
+  /** What the first session's header says. The others have its time and its directory, and ids made from its. */
+  readonly first: { readonly id: string; readonly createdAt: number | undefined; readonly cwd: string | undefined; readonly parentSession: string | undefined };
   mapper(builder: LogBuilder, path: Path): Mapper;
   /** When a record was written. */
   time?(record: SourceRecord): number | undefined;
+}
+
+function headerOf({ first: { id, createdAt = 0, cwd, parentSession } }: Run, { origin }: Path, number: number, context: Context): SessionHeader {
+  return {
+    version: SESSION_FORMAT_VERSION,
+    id: context.freshId(number === 0 ? id : `${id}.${origin ?? number}`),
+    createdAt,
+    ...(cwd !== undefined && { cwd }),
+    ...(number === 0 && parentSession !== undefined && { parentSession }),
+  };
 }
 
 /** Makes the sessions. Records that are on no path are kept in the first one, where they stand in the file. */
@@ -45,7 +55,7 @@ export async function runPaths(run: Run, context: Context): Promise<ImportedSess
     snapshots.delete(path);
     const parent = path.parent === NONE ? undefined : made[path.parent];
     const seed = parent !== undefined && from !== undefined && from.seq > 0 ? { session: parent.id, length: from.seq } : undefined;
-    const header: SessionHeader = { ...run.header(path, number), ...(parent !== undefined && { parentSession: parent.id }), ...(seed !== undefined && { seedLength: seed.length }) };
+    const header: SessionHeader = { ...headerOf(run, path, number, context), ...(parent !== undefined && { parentSession: parent.id }), ...(seed !== undefined && { seedLength: seed.length }) };
     const writer = new LineWriter(header, await context.sink.begin(header, { role: path.role, ...(seed !== undefined && { seed }) }));
     try {
       const one = new PathRun(run, path, context, writer, read, from);

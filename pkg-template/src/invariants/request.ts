@@ -4,7 +4,7 @@ import { need, needObject } from '../arguments.js';
 import { isDeep } from '../depth.js';
 import type { EpochHeader } from '../events.js';
 import { canonicalHeader } from '../header.js';
-import type { Session } from '../session.js';
+import { needSession, type Session } from '../session.js';
 import type { ModelRequest } from '../view.js';
 import { InvariantError, RULES } from './finding.js';
 
@@ -16,10 +16,10 @@ import { InvariantError, RULES } from './finding.js';
  * @param seq the event as of which the request was made; the last one when absent
  * @throws PalimpsestError `INVALID_ARGUMENT`, `INVALID_JSON_VALUE`; InvariantError with the rule `REQUEST_MISMATCH`, naming the first difference by its path
  */
-export function checkRequest(session: Session, request: ModelRequest, seq = session.seq - 1): void {
+export function checkRequest(session: Session, request: ModelRequest, seq?: number): void {
   const difference = requestDifference(session, request, seq);
   if (difference === undefined) return;
-  const finding = { code: 'REQUEST_MISMATCH', severity: 'error', seq, related: [], message: `${RULES.REQUEST_MISMATCH}: ${difference}` } as const;
+  const finding = { code: 'REQUEST_MISMATCH', severity: 'error', seq: seq ?? session.seq - 1, related: [], message: `${RULES.REQUEST_MISMATCH}: ${difference}` } as const;
   throw new InvariantError(finding, session.id);
 }
 
@@ -27,11 +27,12 @@ export function checkRequest(session: Session, request: ModelRequest, seq = sess
  * The first difference between a request and what the log reconstructs, in words; `undefined` where there is none.
  * @throws PalimpsestError `INVALID_ARGUMENT`, `INVALID_JSON_VALUE`, `INVALID_SEQ`
  */
-export function requestDifference(session: Session, request: ModelRequest, seq = session.seq - 1): string | undefined {
+export function requestDifference(session: Session, request: ModelRequest, seq?: number): string | undefined {
+  needSession(session);
   needObject('request', request);
   need(Array.isArray(request.messages), 'request.messages', request.messages, 'an array of messages');
   need(request.messagePrefix === undefined || Array.isArray(request.messagePrefix), 'request.messagePrefix', request.messagePrefix, 'an array of messages');
-  const logged = whole(session.at(seq).request());
+  const logged = whole(session.at(seq ?? session.seq - 1).request());
   const sent = whole(request);
   for (const key of ['config', 'system', 'messages'] as const) {
     const difference = compare(sent[key], logged[key], key);

@@ -38,10 +38,8 @@ const METHODS = ['loadStored', 'appendBatch', 'commitRepair', 'list'] as const s
 
 /**
  * Attaches a storage to a store, or to one of its scopes: `const adapter = attach(store, jsonl({ root }))`. Sessions that
- * are live already are saved as well.
- *
- * Detach a session before it is freed: what it inherited is read from it when it is first written. A session that comes
- * and goes in one step without an event of its own leaves nothing.
+ * are live already are saved as well, and so is what a session that leaves the store, or is freed, has not saved yet. One that
+ * comes and goes in one step without an event of its own leaves nothing.
  * @throws PalimpsestError `INVALID_ARGUMENT`, `CLOSED`
  */
 export function attach(owner: SessionOwner, backend: StorageBackend, options: AttachOptions = {}): PersistenceAdapter {

@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
+import { PalimpsestError } from '../errors.js';
 import type { SessionId } from '../events.js';
 import type { EventBatch, StoredPosition } from './backend.js';
 import { NEWLINE, beginsWith } from './bytes.js';
@@ -23,6 +24,8 @@ export interface JsonlFs {
   link(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
+  /** Tells a file from what only has a file's name, and might never answer. Without it that is not looked at. */
+  stat?(path: string): Promise<{ isFile(): boolean }>;
 }
 
 /** An open file or directory. */
@@ -74,7 +77,7 @@ export class LogFiles {
 
   async exists(path: string): Promise<boolean> {
     try {
-      await close(await this.#fs.open(path, 'r'));
+      await close(await this.#openToRead(path));
       return true;
     } catch (error) {
       // What has the name of a directory of logs, and is none, has no logs.
@@ -91,7 +94,7 @@ export class LogFiles {
 
   /** The file's bytes from `from`; each chunk is overwritten by the next. */
   async *read(path: string, from = 0): AsyncGenerator<Uint8Array> {
-    const file = await this.#fs.open(path, 'r');
+    const file = await this.#openToRead(path);
     try {
       yield* contents(file, from);
     } finally {
@@ -101,7 +104,7 @@ export class LogFiles {
 
   /** The first bytes of the file, up to a whole line that is not blank if one comes soon enough. */
   async head(path: string): Promise<Uint8Array> {
-    const file = await this.#fs.open(path, 'r');
+    const file = await this.#openToRead(path);
     try {
       let head = new Uint8Array(FIRST_HEAD);
       for (let length = 0; ; ) {
@@ -116,6 +119,12 @@ export class LogFiles {
     } finally {
       await close(file);
     }
+  }
+
+  /** Opening a named pipe waits for a writer, who may never come; a device may give bytes without end. */
+  async #openToRead(path: string): Promise<JsonlFile> {
+    if ((await this.#fs.stat?.(path))?.isFile() === false) throw noFile(path);
+    return this.#fs.open(path, 'r');
   }
 
   // ------------------------------------------------------------------------------------------------------- writing
@@ -278,6 +287,11 @@ export class LogFiles {
       if (directory) await close(directory);
     }
   }
+}
+
+/** The error for what has the name of a log, and is none: a directory, a named pipe, a socket, a device. */
+export function noFile(path: string): PalimpsestError {
+  return new PalimpsestError('STORAGE_FAILED', `${path} is no file (a directory, a named pipe, a socket or a device), and is not read: move it away`, { path });
 }
 
 /** Writes chunks at `position`, small ones together in one write; gives their length. */

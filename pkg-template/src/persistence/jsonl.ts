@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { watch } from 'node:fs';
 import * as nodeFs from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { need, needObject } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import type { SessionId } from '../events.js';
 import type {
@@ -43,9 +44,12 @@ export interface JsonlOptions {
   readonly timers?: Timers | undefined;
 }
 
-/** Storage in JSONL files under a directory. */
+/** Storage in JSONL files under a directory. @throws PalimpsestError `INVALID_ARGUMENT` */
 export function jsonl(options: JsonlOptions | string): StorageBackend {
-  return new JsonlBackend(typeof options === 'string' ? { root: options } : options);
+  const given = typeof options === 'string' ? { root: options } : options;
+  needObject('options', given, 'a directory, or an object with one as root');
+  need(typeof given.root === 'string' && given.root !== '', 'root', given.root, 'a directory');
+  return new JsonlBackend(given);
 }
 
 const NO_CWD = '_no-cwd';

@@ -94,12 +94,12 @@ export class SessionWriter {
     return this.#position !== undefined;
   }
 
-  /** True when no retry can help: what is stored is another's, another has changed it, or what is missing was freed. */
+  /** True when no retry can help: what is stored is another's, or another has changed it. */
   get hopeless(): boolean {
     const { code } = this.#error ?? {};
     // Who holds the lock of a new session's name has stored another one under it.
     if (code === 'SESSION_LOCKED') return this.#origin === 'new';
-    return code === 'SESSION_COLLISION' || code === 'WRITE_CONFLICT' || code === 'DISPOSED';
+    return code === 'SESSION_COLLISION' || code === 'WRITE_CONFLICT';
   }
 
   get state(): SaveState {
@@ -129,7 +129,6 @@ export class SessionWriter {
 
   /** The session leaves the store and may be freed: what is still to be read from it is copied. */
   leave(): void {
-    if (this.session.disposed) return;
     for (let seq = this.#durable; seq < this.#chunksFrom; seq += SLICE) {
       const end = Math.min(seq + SLICE, this.#chunksFrom);
       this.#chunks.set(seq, { count: end - seq, bytes: this.session.jsonl(seq, end) });

@@ -9,7 +9,7 @@ import type { FinishReason as SdkFinishReason, LanguageModelUsage, ModelMessage,
 import type { FinishReason, StreamChunk, Usage } from '../events.js';
 import type { ModelRequest } from '../view.js';
 import { type Item, type Result, exchange } from './exchange.js';
-import { type Answer, type ChunkReader, type Converted, Report, count } from './notice.js';
+import { type Answer, type ChunkReader, type Converted, Report, count, finishOf, reading } from './notice.js';
 import { argumentsObject } from './text.js';
 
 export { readChunks } from './notice.js';
@@ -85,13 +85,16 @@ const FINISH: Readonly<Record<SdkFinishReason, FinishReason>> = {
   other: { kind: 'stop' },
 };
 
-function usageOf({ inputTokens, outputTokens, inputTokenDetails, outputTokenDetails }: LanguageModelUsage): Usage {
-  const read = count(inputTokenDetails.cacheReadTokens);
-  const written = count(inputTokenDetails.cacheWriteTokens);
-  const reasoning = count(outputTokenDetails.reasoningTokens);
+function usageOf(usage: LanguageModelUsage): Usage {
+  const { inputTokens, outputTokens } = usage;
+  // Absent before version 6.
+  const { inputTokenDetails, outputTokenDetails } = usage as Partial<LanguageModelUsage>;
+  const read = count(inputTokenDetails?.cacheReadTokens);
+  const written = count(inputTokenDetails?.cacheWriteTokens);
+  const reasoning = count(outputTokenDetails?.reasoningTokens);
   return {
-    inputTokens: inputTokenDetails.noCacheTokens ?? count(count(inputTokens) - read - written),
-    outputTokens: outputTokenDetails.textTokens ?? count(count(outputTokens) - reasoning),
+    inputTokens: count(inputTokenDetails?.noCacheTokens ?? count(inputTokens) - read - written),
+    outputTokens: count(outputTokenDetails?.textTokens ?? count(outputTokens) - reasoning),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(written > 0 && { cacheWriteTokens: written }),
     ...(reasoning > 0 && { reasoningTokens: reasoning }),
@@ -110,6 +113,10 @@ export class StepReader implements ChunkReader<TextStreamPart<ToolSet>> {
   }
 
   push(part: TextStreamPart<ToolSet>): StreamChunk[] {
+    return reading('the part', part, () => this.#read(part));
+  }
+
+  #read(part: TextStreamPart<ToolSet>): StreamChunk[] {
     const chunks: StreamChunk[] = [];
     switch (part.type) {
       case 'text-start':
@@ -142,7 +149,7 @@ export class StepReader implements ChunkReader<TextStreamPart<ToolSet>> {
         break;
       case 'finish-step':
         chunks.push({ type: 'usage', usage: usageOf(part.usage) });
-        if (this.#failure === undefined) chunks.push({ type: 'finish', reason: FINISH[part.finishReason] });
+        if (this.#failure === undefined) chunks.push({ type: 'finish', reason: finishOf(FINISH, part.finishReason) });
         break;
       case 'source':
       case 'file':
@@ -174,13 +181,17 @@ export interface StepContent {
 type Known = { readonly type: 'text' | 'reasoning'; readonly text: string } | { readonly type: 'tool-call'; readonly toolCallId: string; readonly toolName: string; readonly input: unknown } | { readonly type: 'source' };
 
 /** A step that came whole. */
-export function stepAnswer({ content, usage, finishReason }: StepContent): Answer {
+export function stepAnswer(step: StepContent): Answer {
   const report = new Report();
+  return { chunks: reading('the step', step, () => chunksOf(step, report)), report: report.notices };
+}
+
+function chunksOf({ content, usage, finishReason }: StepContent, report: Report): StreamChunk[] {
   const chunks = (content as readonly Known[]).flatMap((part, index): StreamChunk[] => {
     if (part.type === 'text' || part.type === 'reasoning') return [{ type: 'block-end', index, block: { type: part.type, text: part.text } }];
     if (part.type === 'tool-call') return [{ type: 'block-end', index, block: { type: 'tool-call', id: part.toolCallId, name: part.toolName, arguments: JSON.stringify(part.input ?? {}) } }];
     report.add('answer-part-dropped', `content[${index}]`, `a part of type ${JSON.stringify(part.type)} was left out`);
     return [];
   });
-  return { chunks: [...chunks, { type: 'usage', usage: usageOf(usage) }, { type: 'finish', reason: FINISH[finishReason] }], report: report.notices };
+  return [...chunks, { type: 'usage', usage: usageOf(usage) }, { type: 'finish', reason: finishOf(FINISH, finishReason) }];
 }

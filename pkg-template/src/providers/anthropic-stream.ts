@@ -1,8 +1,9 @@
 /** Answers of Anthropic's messages, streamed and whole. */
 
 import type { ContentBlock, Message, RawContentBlockDelta, RawMessageStreamEvent, StopReason } from '@anthropic-ai/sdk/resources/messages';
+import { textOf } from '../depth.js';
 import type { FinishReason, StreamChunk, Usage } from '../events.js';
-import { type Aliases, type Answer, type ChunkReader, Report, count } from './notice.js';
+import { type Aliases, type Answer, type ChunkReader, Report, count, finishOf, nameOf, reading } from './notice.js';
 import { signedBlock } from './signed.js';
 
 const FINISH: Readonly<Record<StopReason, FinishReason>> = {
@@ -62,9 +63,13 @@ export class MessagesReader implements ChunkReader<RawMessageStreamEvent> {
   }
 
   push(event: RawMessageStreamEvent): StreamChunk[] {
+    return reading('the event', event, () => this.#read(event));
+  }
+
+  #read(event: RawMessageStreamEvent): StreamChunk[] {
     switch (event.type) {
       case 'message_start':
-        this.#model ??= event.message.model;
+        this.#model ??= nameOf(event.message.model);
         this.#count(event.message.usage);
         return [];
       case 'content_block_start':
@@ -76,7 +81,7 @@ export class MessagesReader implements ChunkReader<RawMessageStreamEvent> {
       case 'message_delta': {
         this.#count(event.usage);
         const chunks: StreamChunk[] = [{ type: 'usage', usage: usageOf(this.#counts) }];
-        if (event.delta.stop_reason) chunks.push({ type: 'finish', reason: FINISH[event.delta.stop_reason] });
+        if (event.delta.stop_reason) chunks.push({ type: 'finish', reason: finishOf(FINISH, event.delta.stop_reason) });
         return chunks;
       }
       default:
@@ -95,7 +100,7 @@ export class MessagesReader implements ChunkReader<RawMessageStreamEvent> {
       case 'text':
         return [{ type: 'block-start', index, blockType: 'text' }, ...(block.text === '' ? [] : [{ type: 'text-delta' as const, index, text: block.text }])];
       case 'thinking':
-        return [{ type: 'block-start', index, blockType: 'reasoning' }, ...this.#thought(index, block.thinking, block.signature)];
+        return [{ type: 'block-start', index, blockType: 'reasoning' }, ...this.#thought(index, textOf(block.thinking), textOf(block.signature))];
       case 'redacted_thinking':
         return [{ type: 'block-start', index, blockType: 'reasoning' }];
       case 'tool_use':
@@ -128,9 +133,9 @@ export class MessagesReader implements ChunkReader<RawMessageStreamEvent> {
       case 'text_delta':
         return [{ type: 'text-delta', index, text: delta.text }];
       case 'thinking_delta':
-        return this.#thought(index, delta.thinking, '');
+        return this.#thought(index, textOf(delta.thinking), '');
       case 'signature_delta':
-        return this.#thought(index, '', delta.signature);
+        return this.#thought(index, '', textOf(delta.signature));
       case 'input_json_delta': {
         if (open?.block.type !== 'tool_use' || delta.partial_json === '') return [];
         open.anyInput = true;
@@ -158,12 +163,15 @@ export class MessagesReader implements ChunkReader<RawMessageStreamEvent> {
 /** A message that came whole. Its calls' arguments are the text of their parsed input. */
 export function messagesAnswer(message: Message, aliases?: Aliases, model?: string): Answer {
   const reader = new MessagesReader(aliases, model);
-  reader.push({ type: 'message_start', message });
-  const chunks = message.content.flatMap((content_block, index) => [
-    ...reader.push({ type: 'content_block_start', index, content_block }),
-    ...reader.push({ type: 'content_block_stop', index }),
-  ]);
-  chunks.push({ type: 'usage', usage: usageOf(message.usage) });
-  if (message.stop_reason) chunks.push({ type: 'finish', reason: FINISH[message.stop_reason] });
+  const chunks = reading('the message', message, () => {
+    reader.push({ type: 'message_start', message });
+    const blocks = message.content.flatMap((content_block, index) => [
+      ...reader.push({ type: 'content_block_start', index, content_block }),
+      ...reader.push({ type: 'content_block_stop', index }),
+    ]);
+    blocks.push({ type: 'usage', usage: usageOf(message.usage) });
+    if (message.stop_reason) blocks.push({ type: 'finish', reason: finishOf(FINISH, message.stop_reason) });
+    return blocks;
+  });
   return { chunks, report: reader.report };
 }

@@ -1,6 +1,8 @@
 /** What a converter had to change, and the parts that all converters share. */
 
-import type { StreamChunk } from '../events.js';
+import { need, needObject } from '../arguments.js';
+import { PalimpsestError } from '../errors.js';
+import type { FinishReason, StreamChunk } from '../events.js';
 
 /** What was changed or could not be expressed. Codes are stable; messages are not. */
 export type NoticeCode =
@@ -120,6 +122,42 @@ export async function* readChunks<Event>(events: AsyncIterable<Event>, reader: C
 }
 
 /** @internal A count that providers give as null, or leave out. */
-export function count(value: number | null | undefined): number {
-  return Math.max(0, value ?? 0);
+export function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.max(0, value) : 0;
 }
+
+/** @internal A name, where it is one. */
+export function nameOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** @internal What a provider's word for the end means. A word that is not known is a stop. */
+export function finishOf(reasons: Readonly<Record<string, FinishReason>>, word: unknown): FinishReason {
+  return typeof word === 'string' && Object.hasOwn(reasons, word) ? reasons[word]! : { kind: 'stop' };
+}
+
+/**
+ * @internal Reads what a provider has sent, which may be anything.
+ * @throws PalimpsestError `INVALID_ARGUMENT` where it is not of the provider's form, or nested too deeply
+ */
+export function reading(name: string, value: unknown, read: () => StreamChunk[]): StreamChunk[] {
+  needObject(name, value);
+  let chunks;
+  try {
+    chunks = read();
+  } catch (error) {
+    if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
+    throw new PalimpsestError('INVALID_ARGUMENT', `${name} is not what the provider sends: ${error.message}`, { cause: error });
+  }
+  for (const chunk of chunks) {
+    if ('index' in chunk) need(Number.isFinite(chunk.index), `the index in ${name}`, chunk.index, 'a number');
+    const { block = chunk } = chunk as { block?: object };
+    for (const key of TEXTS) {
+      const text = (block as Readonly<Record<string, unknown>>)[key];
+      need(!Object.hasOwn(block, key) || typeof text === 'string', `a text in ${name}`, text, 'a text');
+    }
+  }
+  return chunks;
+}
+
+const TEXTS = ['text', 'id', 'name', 'arguments', 'argumentsDelta', 'signature'] as const;

@@ -13,7 +13,7 @@ import type { FinishReason, StreamChunk, Usage } from '../events.js';
 import type { ModelRequest } from '../view.js';
 import { type RequestOptions, present, settings } from './config.js';
 import { type Item, type Part, type Result, exchange } from './exchange.js';
-import { type Aliases, type Answer, type ChunkReader, type Converted, Report, count } from './notice.js';
+import { type Aliases, type Answer, type ChunkReader, type Converted, Report, count, finishOf, reading } from './notice.js';
 import { argumentsText } from './text.js';
 
 /**
@@ -136,7 +136,11 @@ export class ChatReader implements ChunkReader<ChatCompletionChunk> {
     return this.#report.notices;
   }
 
-  push({ choices, usage }: ChatCompletionChunk): StreamChunk[] {
+  push(chunk: ChatCompletionChunk): StreamChunk[] {
+    return reading('the chunk', chunk, () => this.#read(chunk));
+  }
+
+  #read({ choices, usage }: ChatCompletionChunk): StreamChunk[] {
     const chunks: StreamChunk[] = [];
     // Absent in what some servers send, whatever the types say.
     for (const choice of (choices as typeof choices | undefined) ?? []) {
@@ -146,7 +150,7 @@ export class ChatReader implements ChunkReader<ChatCompletionChunk> {
       }
       const { delta } = choice as { delta?: ChatCompletionChunk.Choice.Delta };
       if (delta) this.#delta(delta, chunks);
-      if (choice.finish_reason) chunks.push({ type: 'finish', reason: FINISH[choice.finish_reason] ?? { kind: 'stop' } });
+      if (choice.finish_reason) chunks.push({ type: 'finish', reason: finishOf(FINISH, choice.finish_reason) });
     }
     if (usage) chunks.push({ type: 'usage', usage: usageOf(usage) });
     return chunks;
@@ -192,24 +196,25 @@ export class ChatReader implements ChunkReader<ChatCompletionChunk> {
 }
 
 /** A chat completion that came whole. */
-export function chatAnswer({ choices, usage }: ChatCompletion, aliases?: Aliases): Answer {
+export function chatAnswer(completion: ChatCompletion, aliases?: Aliases): Answer {
   const reader = new ChatReader(aliases);
-  const [choice, ...others] = choices;
-  const chunks: StreamChunk[] = [];
-  if (choice) {
-    const { message, finish_reason } = choice;
-    const { tool_calls = [], ...delta } = message;
-    const calls = tool_calls.flatMap((call, index) => (call.type === 'function' ? { index, id: call.id, type: call.type, function: call.function } : []));
-    const event = { choices: [{ index: 0, delta: { ...delta, tool_calls: calls }, finish_reason }], ...(usage && { usage }) };
-    chunks.push(...reader.push(event as unknown as ChatCompletionChunk));
-  }
   const report = new Report();
-  report.notices.push(...reader.report);
+  const chunks = reading('the completion', completion, () => chunksOf(completion, reader, report));
+  return { chunks, report: [...reader.report, ...report.notices] };
+}
+
+function chunksOf({ choices, usage }: ChatCompletion, reader: ChatReader, report: Report): StreamChunk[] {
+  const [choice, ...others] = choices;
   if (others.length > 0) report.add('answer-part-dropped', 'choices', 'only the first choice is read');
+  if (!choice) return [];
+  const { message, finish_reason } = choice;
+  const { tool_calls, ...delta } = message;
+  const calls = (tool_calls ?? []).flatMap((call, index) => (call.type === 'function' ? { index, id: call.id, type: call.type, function: call.function } : []));
   for (const key of ['audio', 'annotations', 'function_call'] as const) {
-    const part: unknown = choice?.message[key];
+    const part: unknown = message[key];
     if (part !== undefined && part !== null && !(Array.isArray(part) && part.length === 0)) report.add('answer-part-dropped', `choices[0].message.${key}`, `the answer's ${key} was left out`);
   }
-  if (choice?.message.tool_calls?.some(({ type }) => type !== 'function')) report.add('answer-part-dropped', 'choices[0].message.tool_calls', 'a call that is not of a function was left out');
-  return { chunks, report: report.notices };
+  if (calls.length < (tool_calls?.length ?? 0)) report.add('answer-part-dropped', 'choices[0].message.tool_calls', 'a call that is not of a function was left out');
+  const event = { choices: [{ index: 0, delta: { ...delta, tool_calls: calls }, finish_reason }], ...(usage && { usage }) };
+  return reader.push(event as unknown as ChatCompletionChunk);
 }

@@ -9,11 +9,13 @@ import type {
   ResponseStreamEvent,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
+import { needObject } from '../arguments.js';
+import { textOf } from '../depth.js';
 import type { FinishReason, StreamChunk, Usage } from '../events.js';
 import type { ModelRequest } from '../view.js';
 import { type RequestOptions, present, settings } from './config.js';
 import { type Item, type Part, type Result, exchange } from './exchange.js';
-import { type Aliases, type Answer, type ChunkReader, type Converted, Report, count } from './notice.js';
+import { type Aliases, type Answer, type ChunkReader, type Converted, Report, count, nameOf, reading } from './notice.js';
 import { returnable, signedBlock } from './signed.js';
 import { argumentsText } from './text.js';
 
@@ -141,10 +143,14 @@ export class ResponsesReader implements ChunkReader<ResponseStreamEvent> {
   }
 
   push(event: ResponseStreamEvent): StreamChunk[] {
+    return reading('the event', event, () => this.#read(event));
+  }
+
+  #read(event: ResponseStreamEvent): StreamChunk[] {
     const chunks: StreamChunk[] = [];
     switch (event.type) {
       case 'response.created':
-        this.#model ??= event.response.model;
+        this.#model ??= nameOf(event.response.model);
         break;
       case 'response.output_item.added':
         if (event.item.type === 'function_call') this.#call(event.item, event.output_index, chunks);
@@ -176,7 +182,7 @@ export class ResponsesReader implements ChunkReader<ResponseStreamEvent> {
         this.#finish(event.response, chunks);
         break;
       case 'error':
-        chunks.push({ type: 'finish', reason: { kind: 'error', failure: { message: event.message, ...(event.code !== null && { code: event.code }) } } });
+        chunks.push({ type: 'finish', reason: { kind: 'error', failure: failureOf(event) } });
         break;
       default:
     }
@@ -233,10 +239,15 @@ export class ResponsesReader implements ChunkReader<ResponseStreamEvent> {
     if (usage) chunks.push({ type: 'usage', usage: usageOf(usage) });
     const called = this.#callIds.size > 0 || output.some(({ type }) => type === 'function_call');
     let reason: FinishReason = { kind: called ? 'tool-calls' : 'stop' };
-    if (status === 'failed') reason = { kind: 'error', failure: { message: error?.message ?? 'the response failed', ...(error && { code: error.code }) } };
+    if (status === 'failed') reason = { kind: 'error', failure: failureOf(error) };
     else if (status === 'incomplete') reason = { kind: incomplete_details?.reason === 'content_filter' ? 'content-filter' : 'max-tokens' };
     chunks.push({ type: 'finish', reason });
   }
+}
+
+function failureOf(error: unknown): { message: string; code?: string } {
+  const { message, code } = Object(error) as { message?: unknown; code?: unknown };
+  return { message: textOf(message) || 'the response failed', ...(typeof code === 'string' && { code }) };
 }
 
 function key({ output_index, content_index }: { output_index: number; content_index: number }): string {
@@ -245,8 +256,11 @@ function key({ output_index, content_index }: { output_index: number; content_in
 
 /** A response that came whole. */
 export function responsesAnswer(response: Response, aliases?: Aliases, model?: string): Answer {
-  const reader = new ResponsesReader(aliases, model ?? response.model);
-  const chunks = response.output.flatMap((item, output_index) => reader.push({ type: 'response.output_item.done', item, output_index, sequence_number: 0 }));
-  chunks.push(...reader.push({ type: 'response.completed', response, sequence_number: 0 }));
+  needObject('the response', response);
+  const reader = new ResponsesReader(aliases, model ?? nameOf(response.model));
+  const chunks = reading('the response', response, () => [
+    ...response.output.flatMap((item, output_index) => reader.push({ type: 'response.output_item.done', item, output_index, sequence_number: 0 })),
+    ...reader.push({ type: 'response.completed', response, sequence_number: 0 }),
+  ]);
   return { chunks, report: reader.report };
 }

@@ -6,7 +6,7 @@
  * string keeps its text, and every event its seq.
  */
 
-import type { Session } from '../session.js';
+import { needSession, type Session } from '../session.js';
 import { SessionReader } from '../reader.js';
 import { PalimpsestError } from '../errors.js';
 import { type Found, secretsInDeltas } from './deltas.js';
@@ -57,9 +57,10 @@ export interface Redacted extends RedactReport {
 
 /**
  * Makes a session without the secrets of another.
- * @throws PalimpsestError `INVALID_PAYLOAD` for a pattern that cannot be used
+ * @throws PalimpsestError `INVALID_PAYLOAD` for a pattern that cannot be used, `INVALID_ARGUMENT`
  */
 export function redactSession(session: Session, options: RedactOptions = {}): Redacted {
+  needSession(session);
   const redactor = new Redactor(options);
   const reader = new SessionReader(`the redacted session ${JSON.stringify(session.id)}`);
   try {
@@ -73,6 +74,7 @@ export function redactSession(session: Session, options: RedactOptions = {}): Re
 
 /** What {@link redactSession} would take out, and nothing else. */
 export function findSecrets(session: Session, options: RedactOptions = {}): RedactReport {
+  needSession(session);
   const redactor = new Redactor(options);
   redactor.look(session);
   return redactor.report();

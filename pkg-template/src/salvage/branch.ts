@@ -45,35 +45,96 @@ const SEED_PIECE = 1 << 18;
 
 const encoder = new TextEncoder();
 
+/** What a branch has in common with the one that it left. */
+interface Source {
+  readonly branch: Branch;
+  /** Events. */
+  readonly length: number;
+}
+
 export class Branch {
-  readonly core: CoreSession;
   /** Seq of the next event. */
   next = 0;
-  /** Events that it has in common with the branch it came from. */
-  readonly seedLength: number;
+  /** Offset of the last one of its records in the file. */
+  furthest = 0;
+  /** The branch that it left, first of all. */
+  readonly origin: Branch | undefined;
+  #core: CoreSession;
+  #header: string;
+  /** The header under which the core has the log. */
+  #written: string;
+  #source: Source | undefined;
   /** Turned from the file's seqs to those of this branch, from a seq of the file on. */
   readonly #shifts: { readonly from: number; readonly by: number }[] = [];
-  readonly #lines: number[] = [];
-  readonly #bytes: number[] = [];
+  /** Of the events behind those that it shares; 0 for what was not in the file. */
+  #lines: number[] = [];
+  #bytes: number[] = [];
   #time = 0;
 
   /** @param header the header's JSON text, which the core must accept @throws what the core throws, as text */
-  constructor(header: string, seed?: { readonly branch: Branch; readonly length: number }) {
-    this.core = new CoreSession(header);
-    this.seedLength = seed?.length ?? 0;
-    if (seed === undefined) return;
-    const { branch, length } = seed;
-    for (let from = 0; from < length; from += 256) {
-      const lines = branch.core.lines(from, Math.min(from + 256, length));
-      for (let at = 0; at < lines.length; ) {
-        const cut = lines.length - at <= SEED_PIECE ? lines.length : lines.indexOf(0x0a, at + SEED_PIECE) + 1 || lines.length;
-        this.#send(lines.subarray(at, cut));
-        at = cut;
-      }
-    }
+  constructor(header: string, source?: Source) {
+    this.#core = new CoreSession(header);
+    this.#header = this.#written = header;
+    this.#source = source;
+    this.origin = source?.branch;
+    if (source === undefined) return;
+    const { branch, length } = source;
+    this.#copy(branch.core, length);
     this.next = length;
     this.#shifts.push(...branch.#shifts.filter(({ from, by }) => from + by <= length));
     this.#time = branch.#time;
+  }
+
+  get core(): CoreSession {
+    return this.#core;
+  }
+
+  /** JSON text of its header. */
+  get header(): string {
+    return this.#header;
+  }
+
+  get id(): string {
+    return (JSON.parse(this.#header) as { id: string }).id;
+  }
+
+  get source(): Source | undefined {
+    return this.#source;
+  }
+
+  /** Events that it has in common with the branch that it left. */
+  get seedLength(): number {
+    return this.#source?.length ?? 0;
+  }
+
+  /** How many of its first events were in the file. */
+  records(length = this.next): number {
+    const own = this.#lines.slice(0, Math.max(0, length - this.seedLength)).filter((line) => line > 0).length;
+    return own + (this.#source === undefined ? 0 : this.#source.branch.records(Math.min(length, this.seedLength)));
+  }
+
+  /** Takes the name of the branch that it left, which becomes a fork of this one. `settle` makes it true of their logs. */
+  changePlaces(): void {
+    const { branch, length } = this.#source!;
+    [this.#header, branch.#header] = [branch.#header, this.#header];
+    this.#source = branch.#source;
+    const shared = length - this.seedLength;
+    this.#lines = [...branch.#lines.slice(0, shared), ...this.#lines];
+    this.#bytes = [...branch.#bytes.slice(0, shared), ...this.#bytes];
+    branch.#source = { branch: this, length };
+    branch.#lines = branch.#lines.slice(shared);
+    branch.#bytes = branch.#bytes.slice(shared);
+  }
+
+  /** Writes the log anew under its header, if that has changed. */
+  settle(): void {
+    if (this.#source !== undefined) this.#header = withMembers(this.#header, { parentSession: JSON.stringify(this.#source.branch.id), seedLength: String(this.#source.length) });
+    if (this.#written === this.#header) return;
+    this.#written = this.#header;
+    const old = this.#core;
+    this.#core = new CoreSession(this.#header);
+    this.#copy(old, this.next);
+    old.free();
   }
 
   /** The seq here of an event of the file. */
@@ -91,7 +152,7 @@ export class Branch {
 
   /** The bytes of an event that is in, without its line end. */
   lineOf(seq: number): Uint8Array {
-    const line = this.core.lines(seq, seq + 1);
+    const line = this.#core.lines(seq, seq + 1);
     return line.subarray(0, -1);
   }
 
@@ -105,6 +166,7 @@ export class Branch {
       return error.code;
     }
     this.next++;
+    this.furthest = Math.max(this.furthest, place?.byte ?? 0);
     this.#lines.push(place?.line ?? 0);
     this.#bytes.push(place?.byte ?? 0);
     if (time !== undefined && Number.isFinite(time)) this.#time = time;
@@ -144,7 +206,18 @@ export class Branch {
   }
 
   free(): void {
-    this.core.free();
+    this.#core.free();
+  }
+
+  #copy(from: CoreSession, length: number): void {
+    for (let first = 0; first < length; first += 256) {
+      const lines = from.lines(first, Math.min(first + 256, length));
+      for (let at = 0; at < lines.length; ) {
+        const cut = lines.length - at <= SEED_PIECE ? lines.length : lines.indexOf(0x0a, at + SEED_PIECE) + 1 || lines.length;
+        this.#send(lines.subarray(at, cut));
+        at = cut;
+      }
+    }
   }
 
   #send(line: Uint8Array): void {
@@ -152,7 +225,7 @@ export class Branch {
     reserve(line.length);
     bytes.set(line);
     try {
-      this.core.appendLines(line.length);
+      this.#core.appendLines(line.length);
     } finally {
       release();
     }
@@ -182,7 +255,7 @@ export class Branch {
     const named = sources.length > 0 ? sources : null;
     const { op, start, end } = Object(surfaceOp) as Record<string, unknown>;
     if (op !== 'replace') return { change: { surfaceOp: 'append', sourceEventSeqs: named }, action: "it was appended to the surface, with those of its sources that exist" };
-    const surface = [...this.core.surfaceSeqs(this.next)];
+    const surface = [...this.#core.surfaceSeqs(this.next)];
     const wanted = [start, end, ...sources].map((seq) => surface.indexOf(seq as number)).filter((at) => at >= 0);
     const ends = [start, end].map((seq) => surface.indexOf(seq as number));
     if (wanted.length === 0) return { change: { surfaceOp: 'append', sourceEventSeqs: named }, action: 'nothing of what it replaces is on the surface, so it was appended' };

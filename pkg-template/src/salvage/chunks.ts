@@ -1,10 +1,13 @@
 /** Bytes from wherever they come. */
 
+import { need, needObject } from '../arguments.js';
+
 /** Where bytes come from. */
 export type SalvageSource = Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** A source's bytes, in pieces after each of which other work may run. */
 export async function* chunksOf(source: SalvageSource): AsyncGenerator<Uint8Array> {
+  needObject('source', source, 'bytes, or a source of them');
   if (source instanceof Uint8Array) {
     // In pieces, so that progress is told and an abort heard.
     for (let from = 0; from < source.length; from += 1 << 20) {
@@ -20,6 +23,7 @@ export async function* chunksOf(source: SalvageSource): AsyncGenerator<Uint8Arra
       await reader.cancel().catch(() => undefined);
     }
   } else {
+    need(Symbol.asyncIterator in source || Symbol.iterator in source, 'source', source, 'bytes, or a source of them');
     yield* source;
   }
 }

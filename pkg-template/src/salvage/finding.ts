@@ -22,6 +22,7 @@ export const FAULTS = {
   NOT_AN_EVENT: 'the line is JSON but no event',
   FORKED_SEQUENCE: 'a second writer went on from an earlier event',
   SEQ_IMPLAUSIBLE: 'the seq is far from the one that was due',
+  OUT_OF_ORDER: 'a record stands before others whose seqs are lower',
   LONE_SURROGATE: 'a text holds half a surrogate pair; providers refuse it',
   TEXT_BETWEEN_PAIR: 'a message stands between a tool call and its result; providers refuse it',
   UNKNOWN_TYPE: 'events of a type that this build does not know; they are kept and have no meaning to it',
@@ -65,7 +66,7 @@ export interface LostRange {
   readonly code: FaultCode;
 }
 
-/** JSON of the file that is no event and has no place in a log. */
+/** JSON of the file that has no place in a log: it is no event, or its seq is wrong. */
 export interface KeptText {
   readonly line: number;
   readonly byte: number;

@@ -6,6 +6,7 @@
  * closed turn.
  */
 
+import { need, needObject } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import { interruptedTurnClosers } from '../repair.js';
 import { positionOf } from '../position.js';
@@ -43,9 +44,6 @@ const NOTHING_DONE: readonly string[] = ['UNENDED_LINE', 'TORN_TAIL'];
 /** Actions that a note lists; more are counted. */
 const MOST_ACTIONS = 200;
 
-/** Longest text of the file that a note repeats. */
-const LONGEST_KEPT = 1 << 20;
-
 const PIECE = 4096;
 const encoder = new TextEncoder();
 
@@ -55,6 +53,8 @@ const encoder = new TextEncoder();
  * @throws PalimpsestError `CORRUPT_LOG` where nothing was salvaged
  */
 export function repaired(salvaged: Salvaged): RepairedLog[] {
+  needObject('salvaged', salvaged, 'what salvage() gave');
+  need(Array.isArray(salvaged.sessions) && Array.isArray(salvaged.findings), 'salvaged', salvaged, 'what salvage() gave');
   if (salvaged.sessions.length === 0) {
     const why = salvaged.findings.find(({ code }) => code === 'UNSUPPORTED_VERSION');
     throw new PalimpsestError(why ? 'UNSUPPORTED_VERSION' : 'CORRUPT_LOG', why?.message ?? 'nothing in it can be read as a session log, so there is nothing to repair');
@@ -69,7 +69,7 @@ function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, hol
   const kept = isFirst ? salvaged.kept : [];
   const unreadable = isFirst ? holes : [];
   const noted = done.some(({ code }) => !NOTHING_DONE.includes(code)) || kept.length > 0 || unreadable.some(({ line }) => !salvaged.lost.some((lost) => lost.line === line && lost.code === 'TORN_TAIL'));
-  const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept: shortened(kept) }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
+  const added = tail(session, noted ? { reason: 'repaired', done: done.slice(0, MOST_ACTIONS), ...(kept.length > 0 && { kept }), ...(unreadable.length > 0 && { unreadable: unreadable.slice(0, MOST_ACTIONS) }) } : undefined);
   return {
     header: session.header,
     added,
@@ -80,15 +80,6 @@ function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, hol
       for (const event of added) yield encoder.encode(`${JSON.stringify(event)}\n`);
     },
   };
-}
-
-function shortened(kept: Salvaged['kept']): Salvaged['kept'] {
-  let room = LONGEST_KEPT;
-  return kept.map(({ line, byte, text }) => {
-    const short = text.slice(0, room);
-    room -= short.length;
-    return { line, byte, text: short };
-  });
 }
 
 /** The events behind the last one. */

@@ -6,16 +6,19 @@
  * go on with it.
  */
 
+import { needBytes, needObject } from '../arguments.js';
 import { core } from '../core.js';
-import { FAULTS, type FaultCode, type KeptText, type LostRange } from './finding.js';
-import { Findings } from './findings.js';
+import { FAULTS, type FaultCode } from './finding.js';
+import type { Findings } from './findings.js';
 import { chunksOf, concat, type SalvageSource } from './chunks.js';
 import { type Line, LineCutter, trimmed } from './lines.js';
 import { badUtf8At, lossy, recover, withoutNonFinite } from './recover.js';
 import { headOf, parseRecord, type Parsed } from './record.js';
 import { conclude, type Salvaged } from './salvaged.js';
-import type { Branch, Place } from './branch.js';
-import { type Placed, Writers } from './writers.js';
+import type { Place } from './branch.js';
+import { Ledger } from './ledger.js';
+import { type Entry, Waiting } from './waiting.js';
+import { Writers } from './writers.js';
 
 /** How to read. */
 export interface SalvageOptions {
@@ -32,14 +35,17 @@ export interface SalvageOptions {
 /**
  * Reads what can be read of a log, damaged or not. The source is never changed.
  * @returns the sessions, which the caller owns, and what was found; see {@link Salvaged}
- * @throws (rejects) the signal's reason, or whatever the source throws; no damage makes it throw
+ * @throws (rejects) the signal's reason, or whatever the source throws; PalimpsestError `INVALID_ARGUMENT` for what is no
+ *   source of bytes; no damage makes it throw
  */
 export async function salvage(source: SalvageSource, options: SalvageOptions = {}): Promise<Salvaged> {
   core();
+  needObject('options', options);
   const salvager = new Salvager(options);
   try {
     for await (const chunk of chunksOf(source)) {
       options.signal?.throwIfAborted();
+      needBytes('a chunk of the source', chunk);
       salvager.push(chunk);
       options.onProgress?.(salvager.bytes);
     }
@@ -71,27 +77,31 @@ interface Cut extends Piece {
 const MOST_LINES = 1000;
 const MOST_BYTES = 64 << 20;
 
+/** Records before the header that are read as what should stand behind it. */
+const MOST_BEFORE_HEADER = 16;
+
+/** How much of what could not be read is told. */
+const excerpt = (bytes: Uint8Array): string => lossy(bytes.subarray(0, 200));
+
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const encoder = new TextEncoder();
 
 class Salvager {
   readonly #cutter = new LineCutter();
+  readonly #ledger: Ledger;
   readonly #found: Findings;
   readonly #writers = new Writers();
+  readonly #waiting = new Waiting(this.#writers);
+  /** Records that stand before the header. */
+  #first: Entry[] = [];
   readonly #options: SalvageOptions;
-  readonly #kept: KeptText[] = [];
-  readonly #lost: LostRange[] = [];
-  #keptLength = 0;
-  #records = 0;
-  #copies = 0;
   #cut: Cut | undefined;
   /** The log is of another version: its records are not ours to read. */
   #foreign = false;
-  #lastTime = -Infinity;
 
   constructor(options: SalvageOptions) {
     this.#options = options;
-    this.#found = new Findings(options.knownTypes);
+    this.#ledger = new Ledger(this.#writers, this.#waiting, options.knownTypes);
+    this.#found = this.#ledger.found;
   }
 
   get bytes(): number {
@@ -106,9 +116,12 @@ class Salvager {
     const last = this.#cutter.finish();
     if (last !== undefined) this.#line(last);
     this.#giveUp(true);
+    this.#beginWithout();
+    this.#ledger.settle(this.#waiting.finish());
     if (this.bytes === 0) this.#found.fault('EMPTY_FILE', 'error', { line: 1, byte: 0 });
     else if (this.#writers.branches.length === 0 && !this.#foreign) this.#found.fault('MISSING_HEADER', 'error', { line: 1, byte: 0 }, { message: 'the file holds no session header and no event' });
-    return conclude(this.#writers, this.#found, { lost: this.#lost, kept: this.#kept, records: this.#records, copies: this.#copies, bytes: this.bytes });
+    const { lost, kept, records, copies } = this.#ledger;
+    return conclude(this.#writers, this.#waiting.spare, this.#found, { lost, kept, records, copies, bytes: this.bytes });
   }
 
   free(): void {
@@ -139,7 +152,7 @@ class Salvager {
   #short(piece: Piece): boolean {
     const { branches } = this.#writers;
     const branch = branches[0];
-    if (branches.length !== 1 || branch === undefined || this.#writers.holes.length > 0) return false;
+    if (branches.length !== 1 || branch === undefined || !this.#waiting.idle) return false;
     let text;
     try {
       text = strict.decode(piece.bytes);
@@ -149,8 +162,8 @@ class Salvager {
     const head = headOf(text);
     if (head === undefined || !branch.expects(head.seq) || branch.seqOf(head.seq) !== head.seq) return false;
     if (branch.tryLine(piece.bytes, piece, head.time) !== undefined) return false;
-    this.#records++;
-    this.#look(text, head, piece, branch.next - 1, branch);
+    this.#ledger.records++;
+    this.#ledger.look(text, head, piece, branch.next - 1, branch);
     return true;
   }
 
@@ -194,55 +207,32 @@ class Salvager {
       return;
     }
     if (parsed.kind === 'other') {
-      this.#found.fault('NOT_AN_EVENT', 'error', piece, { action: this.#keep(text, piece) });
+      this.#found.fault('NOT_AN_EVENT', 'error', piece, { action: this.#ledger.keep(text, piece) });
       return;
     }
-    if (this.#writers.branches.length === 0) this.#makeHeader(piece, parsed.envelope.time);
-    const placed = this.#writers.place(text, parsed.envelope, piece);
-    if (placed === undefined) {
-      this.#found.fault('FORKED_SEQUENCE', 'error', piece, { message: 'the sequence is forked more often than branches are told apart', action: this.#keep(text, piece) });
+    const entry: Entry = { line: piece.line, byte: piece.byte, text, envelope: parsed.envelope, length: piece.bytes.length, ...(fault && { fault: { code: fault, at } }) };
+    if (this.#writers.branches.length > 0) {
+      this.#ledger.settle(this.#waiting.take(entry));
       return;
     }
-    this.#records++;
-    this.#report(placed, parsed.envelope.seq, piece);
-    if (fault !== undefined) {
-      const action = fault === 'BAD_UTF8' ? 'U+FFFD stands in their place' : 'null stands in its place';
-      this.#found.fault(fault, 'error', { line: piece.line, byte: piece.byte + at }, { seq: placed.seq, branch: placed.branch, action });
-    }
-    this.#look(text, parsed.envelope, piece, placed.seq, placed.branch);
+    // The header may stand in the wrong place, like any other line.
+    this.#first.push(entry);
+    if (this.#first.length > MOST_BEFORE_HEADER) this.#beginWithout();
   }
 
-  #report(placed: Placed, seq: number, piece: Piece): void {
-    const { branch, gap, code, action } = placed;
-    const about = { seq: placed.seq, branch };
-    if (placed.copyOf !== undefined) {
-      this.#copies++;
-      this.#found.rule('SEQ_REPEATED', 'error', piece, { ...about, message: `a copy, byte for byte, of event ${seq}`, action: 'it was kept once' });
-      return;
-    }
-    if (placed.forked === true) {
-      const length = branch.seedLength;
-      this.#found.fault('FORKED_SEQUENCE', 'error', piece, { ...about, message: `${FAULTS.FORKED_SEQUENCE}: seq ${seq} is there already, and says something else`, action: `this branch became a session of its own, which shares the first ${length} events` });
-    }
-    if (placed.jumped === true) this.#found.fault('SEQ_IMPLAUSIBLE', 'error', piece, { ...about, message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${seq}, and ${seq - gap!.missing} was due`, action: `it was counted anew, as seq ${placed.seq}, and all that follow it` });
-    // What could not be read has its own finding.
-    else if (gap !== undefined && gap.missing > gap.unreadable) this.#found.rule('SEQ_GAP', 'error', piece, { ...about, message: gap.missing === 1 ? `event ${placed.seq - 1} is missing before this one` : `${gap.missing} events are missing before this one, from seq ${placed.seq - gap.missing} on`, action: 'a repair/note stands in place of what is missing, so that no seq has changed' });
-    if (code !== undefined) this.#found.rule(code, 'error', piece, { ...about, message: 'a load refuses the record for this', action: action ?? 'it could not be kept' });
-    if (code !== undefined && action === undefined) this.#lose(piece, piece.byte + piece.bytes.length, 'UNPARSABLE_LINE');
-  }
-
-  /** What there is to say about an event that is in. */
-  #look(text: string, { type, time }: { type: string; time: number }, piece: Place, seq: number, branch: Branch): void {
-    if (branch === this.#writers.branches[0]) {
-      if (time < this.#lastTime) this.#found.count('TIME_BACKWARD', piece, seq);
-      this.#lastTime = time;
-    }
-    this.#found.event(type, text, piece, seq);
+  /** Begins a log for records that no header precedes. */
+  #beginWithout(): void {
+    const first = this.#first.splice(0);
+    if (first[0] === undefined) return;
+    this.#found.fault('MISSING_HEADER', 'error', first[0], { action: `the session is called ${JSON.stringify(this.#nameAsId())}` });
+    this.#begin({ createdAt: first[0].envelope.time });
+    for (const entry of first) this.#ledger.settle(this.#waiting.take(entry));
   }
 
   // -------------------------------------------------------------------------------------------------------- headers
 
   #header(text: string, value: Readonly<Record<string, unknown>>, piece: Piece): void {
+    this.#ledger.settle(this.#waiting.finish());
     const first = this.#writers.branches.length === 0;
     const code = this.#writers.begin(text);
     if (code === 'UNSUPPORTED_VERSION' && first) {
@@ -251,17 +241,14 @@ class Salvager {
       return;
     }
     if (!first) {
-      const action = code === undefined ? 'what follows it in its own numbers became a session of its own' : this.#keep(text, piece);
+      const action = code === undefined ? 'what follows it in its own numbers became a session of its own' : this.#ledger.keep(text, piece);
       this.#found.fault('SECOND_HEADER', 'error', piece, { message: `${FAULTS.SECOND_HEADER} (${typeof value.id === 'string' ? JSON.stringify(value.id).slice(0, 80) : 'without an id'})`, action });
     } else if (code !== undefined) {
-      this.#found.rule(code, 'error', piece, { message: 'the session header lacks a field, or a field is of another kind', action: `its sound fields were kept; ${this.#keep(text, piece)}` });
+      this.#found.rule(code, 'error', piece, { message: 'the session header lacks a field, or a field is of another kind', action: `its sound fields were kept; ${this.#ledger.keep(text, piece)}` });
       this.#begin(value);
     }
-  }
-
-  #makeHeader(piece: Piece, time: number): void {
-    this.#found.fault('MISSING_HEADER', 'error', piece, { action: `the session is called ${JSON.stringify(this.#nameAsId())}` });
-    this.#begin({ createdAt: time });
+    if (this.#first[0] !== undefined) this.#found.fault('OUT_OF_ORDER', 'error', piece, { message: 'the session header stands behind records', action: 'it was put in front' });
+    for (const entry of this.#first.splice(0)) this.#ledger.settle(this.#waiting.take(entry));
   }
 
   /** Begins a log under as much of a header as there is. */
@@ -294,7 +281,7 @@ class Salvager {
       while (bytes[end] === 0) end++;
       if (zero > start) yield { bytes: bytes.subarray(start, zero), line, byte: byte + start };
       this.#found.fault('NUL_RUN', 'error', { line, byte: byte + zero }, { message: `${end - zero} ${FAULTS.NUL_RUN}` });
-      this.#lose({ line, byte: byte + zero, bytes: bytes.subarray(zero, end) }, byte + end, 'NUL_RUN');
+      this.#ledger.lose({ line, byte: byte + zero }, byte + end, 'NUL_RUN', '');
       start = end;
     }
     if (start < bytes.length) yield { bytes: bytes.subarray(start), line, byte: byte + start };
@@ -361,7 +348,7 @@ class Salvager {
     this.#cut = undefined;
     if (atEnd && cut.waiting.length === 0 && cut.lines === 1) {
       this.#found.fault('TORN_TAIL', 'warning', cut, { message: `${FAULTS.TORN_TAIL}: ${cut.bytes.length} bytes`, action: 'it was left out' });
-      this.#lose(cut, cut.to, 'TORN_TAIL');
+      this.#ledger.lose(cut, cut.to, 'TORN_TAIL', excerpt(cut.bytes));
     } else {
       this.#unreadable(cut, 'UNPARSABLE_LINE', cut.to);
     }
@@ -379,23 +366,6 @@ class Salvager {
 
   #unreadable(piece: Piece, code: FaultCode, to = piece.byte + piece.bytes.length): void {
     this.#found.fault(code, 'error', piece, { message: `${FAULTS[code]}: ${to - piece.byte} bytes, ${JSON.stringify(lossy(piece.bytes.subarray(0, 60)))}` });
-    this.#lose(piece, to, code);
-  }
-
-  #lose(piece: Piece, to: number, code: FaultCode): void {
-    const { line, byte } = piece;
-    this.#lost.push({ from: byte, to, line, code });
-    this.#writers.holes.push({ line, byte, bytes: to - byte, excerpt: code === 'NUL_RUN' ? '' : lossy(piece.bytes.subarray(0, 200)) });
-  }
-
-  /** Keeps JSON that has no place in a log. */
-  #keep(text: string, { line, byte }: Piece): string {
-    this.#keptLength += text.length;
-    if (this.#keptLength > MOST_BYTES) {
-      this.#lost.push({ from: byte, to: byte + encoder.encode(text).length, line, code: 'NOT_AN_EVENT' });
-      return 'it was left out';
-    }
-    this.#kept.push({ line, byte, text });
-    return 'its text was kept apart';
+    this.#ledger.lose(piece, to, code, excerpt(piece.bytes));
   }
 }

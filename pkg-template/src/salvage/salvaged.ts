@@ -4,7 +4,7 @@ import { checkLog } from '../invariants/check-log.js';
 import type { SessionEvent } from '../events.js';
 import { messagesOf } from '../messages.js';
 import { adopt, internal, type Session } from '../session.js';
-import type { Branch, Hole } from './branch.js';
+import { Branch, type Hole } from './branch.js';
 import { FAULTS, type KeptText, type LostRange, type SalvageFinding } from './finding.js';
 import type { Draft, Findings } from './findings.js';
 import type { Writers } from './writers.js';
@@ -20,9 +20,9 @@ export interface Salvaged {
   readonly findings: readonly SalvageFinding[];
   /** Bytes from which nothing could be read. */
   readonly lost: readonly LostRange[];
-  /** JSON of the file that is no event. */
+  /** JSON of the file that is no event, and records that have no place in the order of seqs. */
   readonly kept: readonly KeptText[];
-  /** Records that were read. Each is an event of exactly one session, not counting what a session shares with another, but for the copies. */
+  /** Records that have a place. Each is an event of exactly one session, not counting what a session shares with another, but for the copies. */
   readonly records: number;
   /** How many of these repeat another one byte for byte, and are in the sessions once. */
   readonly copies: number;
@@ -34,25 +34,27 @@ export interface Salvaged {
 export const details = new WeakMap<Salvaged, { readonly holes: readonly Hole[]; readonly shared: readonly number[] }>();
 
 /** @internal */
-export function conclude(writers: Writers, found: Findings, rest: Omit<Salvaged, 'sessions' | 'findings'>): Salvaged {
-  const branches = writers.branches.filter((branch, index) => index === 0 || branch.next > branch.seedLength);
-  for (const branch of writers.branches) if (!branches.includes(branch)) branch.free();
+export function conclude(writers: Writers, spare: readonly Hole[], found: Findings, rest: Omit<Salvaged, 'sessions' | 'findings'>): Salvaged {
+  const branches = writers.finish();
   const sessions = branches.map(({ core }) => adopt(core));
   const drafts = found.list();
-  branches.forEach((branch, index) => drafts.push(...rules(branch, sessions[index]!)));
+  branches.forEach((branch, index) => drafts.push(...rules(sessions[index]!, branch)));
   const findings = drafts
     .map(({ branch, ...draft }): SalvageFinding => {
-      const index = branch === undefined ? 0 : branches.indexOf(branch);
+      // Where two part, it is said of the one that did not keep the name.
+      const loser = draft.code === 'FORKED_SEQUENCE' && branch?.origin?.source?.branch === branch ? branch?.origin : branch;
+      const index = loser === undefined ? 0 : branches.indexOf(loser);
       return index > 0 ? { ...draft, session: sessions[index]!.id } : draft;
     })
     .sort((a, b) => a.byte - b.byte);
   const salvaged = { sessions, findings, ...rest };
-  details.set(salvaged, { holes: [...writers.spare, ...writers.holes], shared: branches.map(({ seedLength }) => seedLength) });
+  details.set(salvaged, { holes: spare, shared: branches.map(({ seedLength }) => seedLength) });
   return salvaged;
 }
 
-/** What breaks the rules in a session. */
-function rules(branch: Branch, session: Session): Draft[] {
+/** @internal What breaks the rules in a session whose events stand where `branch` says. */
+export function rules(session: Session, branch: Pick<Branch, 'placeOf' | 'seedLength'>): Draft[] {
+  const owner = branch instanceof Branch ? { branch } : {};
   const drafts: Draft[] = [];
   let last = { line: 1, byte: 0 };
   const placeOf = (seq: number): { line: number; byte: number } => {
@@ -67,9 +69,9 @@ function rules(branch: Branch, session: Session): Draft[] {
     if (seq < branch.seedLength && branch.seedLength > 0) continue;
     if (code === 'OUTSIDE_TURN' && isRepair(session.events[seq])) continue;
     const beside = related.length === 0 ? '' : ` (see seq ${related.join(' and ')})`;
-    drafts.push({ code, severity, message: message + beside, ...placeOf(seq), seq, branch });
+    drafts.push({ code, severity, message: message + beside, ...placeOf(seq), seq, ...owner });
   }
-  for (const seq of textsBetweenPairs(session)) drafts.push({ code: 'TEXT_BETWEEN_PAIR', severity: 'warning', message: FAULTS.TEXT_BETWEEN_PAIR, ...placeOf(seq), seq, branch });
+  for (const seq of textsBetweenPairs(session)) drafts.push({ code: 'TEXT_BETWEEN_PAIR', severity: 'warning', message: FAULTS.TEXT_BETWEEN_PAIR, ...placeOf(seq), seq, ...owner });
   return drafts;
 }
 

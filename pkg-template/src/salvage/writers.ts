@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../errors.js';
 import { thrownByCore } from '../core.js';
 import { Branch, type Hole, type Outcome, type Place, WIDEST_GAP } from './branch.js';
-import { type Envelope, withMembers } from './record.js';
+import { type Envelope, headOf, isSeq, withMembers } from './record.js';
 
 /** What became of a record, and what it says about the file. */
 export interface Placed extends Outcome {
@@ -28,17 +28,13 @@ export class Writers {
   readonly branches: Branch[] = [];
   /** The branch that was written to last. */
   current: Branch | undefined;
-  /** What could not be read since the last record that could. */
-  holes: Hole[] = [];
-  /** Holes for which no seq was missing. */
-  readonly spare: Hole[] = [];
   #header: Readonly<Record<string, unknown>> = {};
 
   /** Begins a log under this header line. @returns why the core refuses the header */
   begin(header: string): ErrorCode | undefined {
     // A header that nothing has followed began nothing.
     const last = this.branches[this.branches.length - 1];
-    if (last?.next === 0 && last.core.header() === header) return undefined;
+    if (last?.next === 0 && last.header === header) return undefined;
     if (this.branches.length > 1 && last?.next === 0) {
       last.free();
       this.branches.pop();
@@ -59,27 +55,72 @@ export class Writers {
     return undefined;
   }
 
-  /** Puts a record where it belongs; a log must have begun. @returns undefined where it belongs to one branch too many */
-  place(text: string, envelope: Envelope, place: Place): Placed | undefined {
+  /** Whether the seq is the next one of a branch. */
+  expects(seq: number): boolean {
+    return this.branches.some((branch) => branch.expects(seq));
+  }
+
+  /** Whether all branches lack events before the seq. */
+  isAhead(seq: number): boolean {
+    return this.branches.every((branch) => branch.seqOf(seq) > branch.next);
+  }
+
+  /** Whether a branch has an event of this seq. */
+  isBehind(seq: number): boolean {
+    return this.branches.some((branch) => branch.seqOf(seq) < branch.next);
+  }
+
+  /** The branch that lacks the fewest events before the seq, of those that lack any. */
+  nearest(seq: number): Branch {
+    const distance = (branch: Branch): number => branch.seqOf(seq) - branch.next - (branch === this.current ? 0.5 : 0);
+    return this.branches.filter((branch) => branch.seqOf(seq) >= branch.next).reduce((best, branch) => (distance(branch) < distance(best) ? branch : best));
+  }
+
+  /**
+   * Puts a record where it belongs; a log must have begun.
+   * @param holes what could not be read before it, and may be what is missing there
+   * @returns undefined where it belongs to one branch too many
+   */
+  place(text: string, envelope: Envelope, place: Place, holes: readonly Hole[]): Placed | undefined {
     const { seq } = envelope;
     const known = this.#next(envelope);
     if (known !== undefined) return this.#put(known, text, envelope, place);
-    const behind = this.branches.filter((branch) => branch.seqOf(seq) > branch.next);
-    if (behind.length > 0) {
-      const distance = (branch: Branch): number => branch.seqOf(seq) - branch.next - (branch === this.current ? 0.5 : 0);
-      return this.#jump(behind.reduce((best, branch) => (distance(branch) < distance(best) ? branch : best)), text, envelope, place);
-    }
-    const twin = this.#copy(text, seq);
+    const twin = this.copy(text, seq);
     if (twin !== undefined) {
       this.current = twin.branch;
       return { ...twin, copyOf: twin.seq };
     }
+    if (this.branches.some((branch) => branch.seqOf(seq) > branch.next)) return this.#jump(this.nearest(seq), text, envelope, place, holes);
     if (this.branches.length >= MOST_BRANCHES) return undefined;
     const source = this.current!;
     const length = source.seqOf(seq);
-    const child = new Branch(JSON.stringify(this.#childHeader(length, envelope.time)), { branch: source, length });
+    const child = new Branch(this.#childHeader(source, length, envelope.time), { branch: source, length });
     this.branches.push(child);
     return { ...this.#put(child, text, envelope, place), forked: true };
+  }
+
+  /**
+   * The branches as sessions: the longest one of each log has its name, and the others are its forks. Those that hold
+   * nothing of their own are dropped.
+   */
+  finish(): readonly Branch[] {
+    for (const branch of this.branches.splice(0)) {
+      if (this.branches.length === 0 || branch.next > branch.seedLength) this.branches.push(branch);
+      else branch.free();
+    }
+    const rootOf = (branch: Branch): Branch => (branch.source === undefined ? branch : rootOf(branch.source.branch));
+    for (const root of this.branches.filter(({ source }) => source === undefined)) {
+      const own = this.branches.filter((branch) => rootOf(branch) === root);
+      const longest = own.reduce((best, branch) => (branch.records() > best.records() ? branch : best), root);
+      while (longest.source !== undefined) {
+        const index = this.branches.indexOf(longest);
+        this.branches[this.branches.indexOf(longest.source.branch)] = longest;
+        this.branches[index] = longest.source.branch;
+        longest.changePlaces();
+      }
+    }
+    for (const branch of this.branches) branch.settle();
+    return this.branches;
   }
 
   free(): void {
@@ -87,36 +128,31 @@ export class Writers {
   }
 
   #put(branch: Branch, text: string, envelope: Envelope, place: Place): Placed {
-    this.#spareHoles();
     this.current = branch;
     const seq = branch.next;
     return { branch, seq, ...branch.put(text, envelope, place) };
   }
 
-  #jump(branch: Branch, text: string, envelope: Envelope, place: Place): Placed {
+  #jump(branch: Branch, text: string, envelope: Envelope, place: Place, holes: readonly Hole[]): Placed {
     const missing = branch.seqOf(envelope.seq) - branch.next;
     const jumped = missing > WIDEST_GAP;
     const filled = jumped ? 0 : missing;
-    const holes = this.holes.splice(0, filled);
-    branch.fill(branch.next + filled, holes);
+    const unreadable = holes.slice(0, filled);
+    branch.fill(branch.next + filled, unreadable);
     if (jumped) branch.shift(envelope.seq);
-    return { ...this.#put(branch, text, envelope, place), gap: { missing, unreadable: holes.length }, jumped };
-  }
-
-  #spareHoles(): void {
-    this.spare.push(...this.holes);
-    this.holes = [];
+    return { ...this.#put(branch, text, envelope, place), gap: { missing, unreadable: unreadable.length }, jumped };
   }
 
   /** The branch that the record continues; the one that it fits best where it could be several. */
   #next(envelope: Envelope): Branch | undefined {
     const fitting = this.branches.filter((branch) => branch.expects(envelope.seq));
     if (fitting.length < 2) return fitting[0];
-    const score = (branch: Branch): number => fit(branch, envelope) + (branch === this.current ? 0.5 : 0);
+    const score = (branch: Branch): number => fit(branch, envelope) + fitOfNames(branch, envelope) + (branch === this.current ? 0.5 : 0);
     return fitting.reduce((best, branch) => (score(branch) > score(best) ? branch : best));
   }
 
-  #copy(text: string, seq: number): { branch: Branch; seq: number } | undefined {
+  /** The event that is the same as this text, byte for byte. */
+  copy(text: string, seq: number): { branch: Branch; seq: number } | undefined {
     for (const branch of [this.current!, ...this.branches]) {
       const own = branch.seqOf(seq);
       if (own >= 0 && own < branch.next && decoder.decode(branch.lineOf(own)) === text) return { branch, seq: own };
@@ -124,15 +160,15 @@ export class Writers {
     return undefined;
   }
 
-  #childHeader(seedLength: number, time: number): Record<string, unknown> {
+  #childHeader(source: Branch, seedLength: number, time: number): string {
     const { version, id, cwd } = this.#header;
     const createdAt = Number.isFinite(time) ? time : 0;
-    return { type: 'session', version, id: this.#freeId(String(id)), createdAt, ...(typeof cwd === 'string' && { cwd }), parentSession: id, seedLength };
+    return JSON.stringify({ type: 'session', version, id: this.#freeId(String(id)), createdAt, ...(typeof cwd === 'string' && { cwd }), parentSession: source.id, seedLength });
   }
 
   /** The id, or one made from it where it is taken. */
   #freeId(id: string): string {
-    const taken = new Set(this.branches.map(({ core }) => (JSON.parse(core.header()) as { id: string }).id));
+    const taken = new Set(this.branches.map((branch) => branch.id));
     let free = id;
     for (let count = 1; taken.has(free); count++) free = `${id}-branch-${count}`;
     return free;
@@ -165,6 +201,22 @@ function fit(branch: Branch, { type, data }: Envelope): number {
     default:
       return inTurn ? 1 : 0;
   }
+}
+
+/** What the seqs that an event names are in a branch. */
+const SOURCES: Readonly<Record<string, string>> = { 'assistant/message': 'assistant/chunk', 'tool/result': 'tool/call' };
+
+/** How well the seqs that an event names suit a branch: what it replaces is on the surface there, what it comes from is of its kind. */
+function fitOfNames(branch: Branch, { type, surfaceOp, sourceEventSeqs }: Envelope): number {
+  const { op, start, end } = Object(surfaceOp) as Record<string, unknown>;
+  if (op === 'replace') {
+    const surface = branch.core.surfaceSeqs(branch.next);
+    return [start, end].every((seq) => typeof seq === 'number' && surface.includes(branch.seqOf(seq))) ? 3 : -3;
+  }
+  const last: unknown = Array.isArray(sourceEventSeqs) ? sourceEventSeqs[sourceEventSeqs.length - 1] : undefined;
+  if (!isSeq(last) || SOURCES[type] === undefined) return 0;
+  const own = branch.seqOf(last);
+  return own < branch.next && headOf(decoder.decode(branch.lineOf(own)))?.type === SOURCES[type] ? 1 : -1;
 }
 
 /** Whether one of the branch's own last events names the call. */

@@ -6,7 +6,6 @@
  */
 
 import type { SessionHeader } from '../../events.js';
-import { SESSION_FORMAT_VERSION } from '../../ids.js';
 import { type Context, nameOf } from '../context.js';
 import { Planner } from '../paths.js';
 import { NONE } from '../records.js';
@@ -32,29 +31,18 @@ export async function importClaude(source: ImportSource, context: Context, paren
   for (const leaf of leaves.others) {
     if (!planner.owned(leaf) && (scan.isSide(leaf) || context.anotherFork())) planner.add(leaf, scan.isSide(leaf) ? 'child' : 'fork', await scan.uuid(leaf));
   }
-  const base = scan.subagent ? `${scan.sessionId ?? nameOf(source)}.agent-${scan.agentId ?? nameOf(source)}` : (scan.sessionId ?? nameOf(source));
+  const id = scan.subagent ? `${scan.sessionId ?? nameOf(source)}.agent-${scan.agentId ?? nameOf(source)}` : (scan.sessionId ?? nameOf(source));
   const sessions = await runPaths(
     {
       table,
       paths: planner.paths,
       format: 'claude-code',
       file: report.source,
-      header: (path, index) => ({
-        version: SESSION_FORMAT_VERSION,
-        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
-        createdAt: scan.firstTime ?? 0,
-        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
-        ...(index === 0 && parentOf(scan, parent)),
-      }),
+      first: { id, createdAt: scan.firstTime, cwd: scan.cwd, parentSession: parent?.id ?? (scan.subagent ? scan.sessionId : undefined) },
       mapper: (builder, path) => new ClaudeMapper(builder, scan, path, report),
     },
     context,
   );
   table.report(report);
   return sessions;
-}
-
-function parentOf(scan: ClaudeScan, parent: SessionHeader | undefined): { parentSession?: string } {
-  const id = parent?.id ?? (scan.subagent ? scan.sessionId : undefined);
-  return id === undefined ? {} : { parentSession: id };
 }

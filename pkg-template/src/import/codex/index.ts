@@ -6,7 +6,6 @@
  * content, `history.ts` what a compaction leaves.
  */
 
-import { SESSION_FORMAT_VERSION } from '../../ids.js';
 import { type Context, nameOf } from '../context.js';
 import { runPaths } from '../session-run.js';
 import { timeOf } from '../json.js';
@@ -20,20 +19,13 @@ export async function importCodex(source: ImportSource, context: Context): Promi
   const { report } = context;
   const scan = new CodexScan(source, report);
   await scan.run(context);
-  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
       paths: scan.paths(() => context.anotherFork()),
       format: 'codex',
       file: report.source,
-      header: (path, index) => ({
-        version: SESSION_FORMAT_VERSION,
-        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
-        createdAt: scan.createdAt ?? 0,
-        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
-        ...(index === 0 && scan.parent !== undefined && { parentSession: scan.parent }),
-      }),
+      first: { id: scan.id ?? nameOf(source), createdAt: scan.createdAt, cwd: scan.cwd, parentSession: scan.parent },
       mapper: (builder) => new CodexMapper(builder, scan, report),
       time: (record) => timeOf(record.value.timestamp) ?? timeOf(itemOf(record.value).payload.timestamp),
     },

@@ -5,7 +5,6 @@
  * The map: `scan.ts` the first pass, `map.ts` entries become events.
  */
 
-import { SESSION_FORMAT_VERSION } from '../../ids.js';
 import { type Context, nameOf } from '../context.js';
 import { timeOf } from '../json.js';
 import { Planner } from '../paths.js';
@@ -25,20 +24,13 @@ export async function importPi(source: ImportSource, context: Context): Promise<
   if (main !== NONE) planner.add(main, 'main', undefined);
   else planner.paths.push({ role: 'main', parent: NONE, at: 0, list: [], origin: undefined, seeded: false });
   for (const leaf of others) if (!planner.owned(leaf) && context.anotherFork()) planner.add(leaf, 'fork', await scan.name(leaf));
-  const base = scan.id ?? nameOf(source);
   const sessions = await runPaths(
     {
       table: scan.table,
       paths: planner.paths,
       format: 'pi',
       file: report.source,
-      header: (path, index) => ({
-        version: SESSION_FORMAT_VERSION,
-        id: context.freshId(index === 0 ? base : `${base}.${path.origin ?? index}`),
-        createdAt: scan.createdAt ?? 0,
-        ...(scan.cwd !== undefined && { cwd: scan.cwd }),
-        ...(index === 0 && scan.parentSession !== undefined && { parentSession: scan.parentSession }),
-      }),
+      first: { id: scan.id ?? nameOf(source), createdAt: scan.createdAt, cwd: scan.cwd, parentSession: scan.parentSession },
       mapper: (builder) => new PiMapper(builder, scan, report),
       time: (record) => timeOf(record.value.timestamp),
     },
