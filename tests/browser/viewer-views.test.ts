@@ -280,50 +280,6 @@ suite('the views', () => {
     });
   });
 
-  suite('search', () => {
-    test('counts matches over the whole log; case, regular expressions and chunks are choices', () => viewer.visit(LONG, async (page) => {
-      await isOpen(page);
-      await page.keyboard.press('/');
-      const status = page.locator('#search-status');
-      const search = async (text: string, wanted: string): Promise<void> => {
-        await page.locator('#search-text').fill(text);
-        await page.keyboard.press('Enter');
-        await status.getByText(wanted, { exact: true }).waitFor();
-      };
-      const inTexts = (pattern: RegExp): { matches: number; events: number } => {
-        const counts = long.events.filter((event) => event.type !== 'assistant/chunk').map((event) => [event.type, ...stringsIn(event.data)].join('\0').match(pattern)?.length ?? 0);
-        return { matches: counts.reduce((sum, n) => sum + n, 0), events: counts.filter((n) => n > 0).length };
-      };
-      for (const [text, pattern] of [['heap', /heap/gi], ['"path":"src/rank.js"', /"path":"src\/rank\.js"/g], ['zzz', /zzz/g], ['→', /→/g]] as const) {
-        const { matches, events } = inTexts(pattern);
-        await search(text, `${matches} match${matches === 1 ? '' : 'es'} in ${events} event${events === 1 ? '' : 's'}`);
-      }
-      await page.getByLabel('Match case').check();
-      const upper = inTexts(/Heap/g);
-      await search('Heap', `${upper.matches} matches in ${upper.events} events`);
-      await page.getByLabel('Regular expression').check();
-      const numbers = inTexts(/\d+(?:\.\d+)? → \d+/g);
-      await search('\\d+(?:\\.\\d+)? → \\d+', `${numbers.matches} matches in ${numbers.events} events`);
-      await page.locator('#search-text').fill('(');
-      await page.keyboard.press('Enter');
-      await status.getByText('This is no regular expression').waitFor();
-      await page.locator('#search-text').fill('');
-      await page.getByText('All texts in all events are searched').waitFor();
-      assert.equal(await page.locator('#search-text').inputValue(), '', 'what was taken out does not come back');
-    }));
-
-    test('leads from a match to its event, by keyboard as well', () => viewer.visit(`${LONG}&view=search&find=stemming`, async (page) => {
-      await page.locator('.hit mark').first().waitFor();
-      assert.deepEqual([...new Set((await texts(page, '.hit mark')).map((mark) => mark.toLowerCase()))], ['stemming']);
-      assert.equal(await page.locator('#search-text').inputValue(), 'stemming');
-      await page.getByRole('listbox', { name: /Matches/ }).focus();
-      await page.keyboard.press('j');
-      const seq = await page.locator('.hit.chosen').getAttribute('data-seq');
-      await page.keyboard.press('Enter');
-      await page.locator(`.row.chosen[data-seq="${seq}"]`).waitFor();
-    }));
-  });
-
   test('take away: each form, without secrets when asked, after a preview', () => viewer.visit('', async (page) => {
     const bytes = await readFile(join(EXAMPLES, 'long.jsonl'), 'utf8');
     const key = `sk-proj-${'Ab3'.repeat(14)}`;
@@ -398,10 +354,4 @@ function usageOf(session: Session, from: number): { read: number; cached: number
     total.cached += cacheReadTokens;
   }
   return total;
-}
-
-function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }

@@ -92,7 +92,13 @@ export class Search {
     if (wanted.length === 0) return;
     for (const index of wanted) this.#asked.add(index);
     const id = this.#id;
-    const hits = await ask('hits', this.#log, this.query, wanted.map((index) => this.#rows[index]!));
+    let hits: readonly Hit[];
+    try {
+      hits = await ask('hits', this.#log, this.query, wanted.map((index) => this.#rows[index]!));
+    } catch (error) {
+      if (id === this.#id) this.error = error instanceof Error ? error.message : String(error);
+      return;
+    }
     if (id !== this.#id) return;
     for (const [at, index] of wanted.entries()) this.#hits.set(index, hits[at]!);
     if (this.#hits.size > 2000) {

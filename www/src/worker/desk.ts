@@ -241,11 +241,11 @@ export class Desk {
 
   // --------------------------------------------------------------------------------------------- taking away
 
-  take(id: number, form: TakeForm, redaction?: Redaction): Blob {
+  take(id: number, form: TakeForm, redaction?: Redaction): Promise<Blob> {
     return take(this.#log(id), form, redaction);
   }
 
-  secrets(id: number, redaction: Redaction): Secrets {
+  secrets(id: number, redaction: Redaction): Promise<Secrets> {
     return secretsIn(this.#log(id), redaction);
   }
 
