@@ -48,7 +48,6 @@ export async function search(log: Log, id: number, query: SearchQuery, signal: A
   const total = outline.length;
   let matches = 0;
   for await (const stretch of stretches(log, query.regex ? PATTERN_STRETCH : STRETCH, query.chunks)) {
-    if (signal.aborted) return;
     const counts = await count(stretch);
     if (signal.aborted) return;
     const rows: number[] = [];
