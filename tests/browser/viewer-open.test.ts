@@ -1,7 +1,7 @@
 // Opening: files, drops, folders, damaged logs, logs of other agents.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { after, before, suite, test } from 'node:test';
@@ -67,6 +67,34 @@ suite('opening a log', () => {
     await page.locator('#folder').setInputFiles(viewer.made);
     await page.locator('#about', { hasText: '364 events' }).waitFor();
     assert.match(await page.locator('#name').innerText(), /inside\.jsonl$/);
+  }));
+
+  test('a folder of another agent: files of sub-agents go with their session, linked to it', () => viewer.visit('', async (page) => {
+    const project = join(viewer.made, 'project');
+    await mkdir(join(project, 'c-1/subagents'), { recursive: true });
+    await writeFile(join(project, 'c-1.jsonl'), claude([['user', 'What is here?'], ['assistant', 'I send somebody.']]));
+    await writeFile(join(project, 'c-1/subagents/agent-x.jsonl'), claude([['user', 'Look about.'], ['assistant', 'A file.']], { isSidechain: true, agentId: 'x' }));
+    await writeFile(join(project, 'c-1/subagents/agent-x.meta.json'), '{"agentType":"general"}');
+    // One whose session is gone stands for itself.
+    await mkdir(join(project, 'c-9/subagents'), { recursive: true });
+    await writeFile(join(project, 'c-9/subagents/agent-y.jsonl'), claude([['user', 'And there?']], { isSidechain: true, agentId: 'y', sessionId: 'c-9' }));
+    await page.locator('#folder').setInputFiles(project);
+    await page.locator('.drawer').getByRole('button', { name: 'project/c-1.jsonl', exact: true }).click();
+    await isOpen(page);
+    await page.locator('.drawer .entry', { hasText: 'A sub-agent' }).waitFor();
+    const names = (await texts(page, '.drawer .entry bdi')).filter((name) => name.startsWith('project'));
+    assert.deepEqual(names.sort(), ['project/c-1.jsonl', 'project/c-1.jsonl › c-1.agent-x.jsonl', 'project/c-1/subagents/agent-x.meta.json', 'project/c-9/subagents/agent-y.jsonl']);
+    await show(page, 'Forks');
+    const child = page.locator('.family li', { hasText: 'c-1.agent-x' });
+    assert.match(await child.innerText(), /belongs to c-1/);
+    await child.getByRole('button', { name: 'Open' }).click();
+    await page.locator('#name', { hasText: 'c-1.agent-x.jsonl' }).waitFor();
+    await isOpen(page);
+    await show(page, 'Conversation');
+    await page.locator('.said-message', { hasText: 'A file.' }).waitFor();
+    await show(page, 'Forks');
+    // Of the session itself only the beginning of its file is read for this.
+    assert.deepEqual(await texts(page, '.family-name'), ['c-1', 'c-1.agent-x']);
   }));
 
   test('shows rows while it reads, tells the bytes, and stops when told to', () => viewer.visit('', async (page) => {
@@ -177,6 +205,15 @@ suite('opening a log', () => {
     await page.getByText('This log has no event 9999').waitFor();
   }));
 });
+
+/** Lines as Claude Code writes them. */
+function claude(said: readonly (readonly ['user' | 'assistant', string])[], rest: object = {}): string {
+  return said.map(([type, text], at) => `${JSON.stringify({
+    type, uuid: `u${at}`, parentUuid: at === 0 ? null : `u${at - 1}`, sessionId: 'c-1', timestamp: `2026-01-02T03:04:0${at}.000Z`, cwd: '/work', version: '2.0.0', isSidechain: false,
+    message: type === 'user' ? { role: type, content: text } : { id: `m${at}`, role: type, model: 'large', content: [{ type: 'text', text }], usage: { input_tokens: 7, output_tokens: 3 } },
+    ...rest,
+  })}\n`).join('');
+}
 
 async function firstLog(folder: string): Promise<string> {
   const { readdir } = await import('node:fs/promises');

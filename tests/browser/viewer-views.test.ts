@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import { SessionReader, type Session } from 'palimpsest';
 import { estimateTokens } from 'palimpsest/compaction';
 import type { Page } from 'playwright-core';
-import { EXAMPLES, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
+import { EXAMPLES, goTo, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
 
 const LONG = '#log=examples/long.jsonl';
 const CODING = '#log=examples/coding.jsonl';
@@ -105,6 +105,27 @@ suite('the views', () => {
       await detail.getByRole('button', { name: 'Go to event 318' }).click();
       await detail.getByText('It replaced 29 messages').waitFor();
       await detail.getByText('The model sees this now.').waitFor();
+    }));
+
+    test('says of an event that is only logged what lies over the message that it is a part of', () => viewer.visit(`${LONG}&seq=10`, async (page) => {
+      const provenance = page.locator('#detail .provenance');
+      const said = async (seq: number, wanted: RegExp): Promise<void> => {
+        await goTo(page, seq);
+        await page.locator('#detail h2', { hasText: `#${seq}` }).waitFor();
+        assert.match((await provenance.allInnerTexts()).join(' ').replace(/\s+/g, ' '), wanted);
+      };
+      await said(10, /^A part of assistant\/message #16, which is inside #149, which is inside #318/);
+      const call = long.events.find(({ type, seq }) => type === 'tool/call' && seq > 16)!.seq;
+      await said(call, /^A part of assistant\/message #16, which is inside #149, which is inside #318/);
+      await said(148, /^A part of user\/message #149, which is inside #318/);
+      await said(360, /^A part of assistant\/message #361 ?, over which nothing lies\.$/);
+      await said(0, /^$/);
+      await goTo(page, 10);
+      await provenance.getByRole('button', { name: 'Strata' }).click();
+      await page.locator('.chosen-stratum .stratum[data-under="149"]').waitFor();
+      await goTo(page, 10);
+      await show(page, 'Strata');
+      await page.locator('#inside', { hasText: 'A part of assistant/message #16' }).waitFor();
     }));
 
     test('has a strip that zooms, moves and leads to its events', () => viewer.visit(`${LONG}&seq=0`, async (page) => {

@@ -2,7 +2,7 @@
 
 import { ask, onNotice } from './client.js';
 import { readAddress, writeAddress, type Place, type ViewName } from './lib/address.js';
-import { EXAMPLES, fileEntry, maybeLog, storedEntry, urlEntry, type Entry } from './lib/library.js';
+import { EXAMPLES, fileEntries, fileEntry, maybeLog, storedEntry, urlEntry, type Entry, type PathFile } from './lib/library.js';
 import type { ImportFacts, LogFacts, Progress } from './lib/protocol.js';
 import { Rows } from './rows.svelte.js';
 import { Search } from './search.svelte.js';
@@ -102,10 +102,11 @@ class App {
     }
   }
 
-  addFiles(files: readonly { file: File; path: string }[]): void {
+  addFiles(files: readonly PathFile[]): void {
     const wanted = files.length === 1 ? files : files.filter(({ path }) => maybeLog(path));
-    const added = wanted.map(({ file, path }) => fileEntry(file, path));
-    const [first] = added;
+    const added = fileEntries(wanted);
+    // A folder may hold other JSON as well.
+    const first = added.find(({ name }) => name.endsWith('.jsonl')) ?? added[0];
     if (!first) {
       this.failure = { name: files[0]?.path ?? 'What was dropped', code: 'NO_LOG', message: 'There is no log in it. A log is a .jsonl file.' };
       return;
@@ -136,7 +137,7 @@ class App {
       if (this.current !== log) return;
       // Whoever has chosen something while it was read stays there. The choice comes first: views look at it when all is there.
       const moved = this.row !== 0;
-      if (!moved) this.row = place.seq === undefined ? Math.max(0, facts.rows - 1) : Math.max(0, await ask('rowOf', log.id, place.seq));
+      if (!moved) this.row = await this.#rowOf(log, facts, place);
       log.rows.reset(facts.visible);
       log.facts = facts;
       if (facts.imported) this.#imported(entry, facts.imported);
@@ -152,9 +153,17 @@ class App {
     }
   }
 
+  /** The row that a place names, or the last one. */
+  async #rowOf({ id }: OpenLog, { rows }: LogFacts, { seq, row }: Place): Promise<number> {
+    const found = row ?? (seq === undefined ? undefined : await ask('rowOf', id, seq));
+    if (found !== undefined && found >= 0 && found < rows) return found;
+    if (found !== undefined && rows > 0) this.say(`This log has no ${seq === undefined ? `line ${row}` : `event ${seq}`}; this is its end`);
+    return Math.max(0, rows - 1);
+  }
+
   /** The other sessions of a converted file are at hand as well. */
   #imported(entry: Entry, { detail, records, kept, others, anomalyCount }: ImportFacts): void {
-    const added = others.map(({ id, bytes }) => fileEntry(new File([bytes], `${id}.jsonl`), `${entry.name} › ${id}.jsonl`));
+    const added = others.map(({ header, role, bytes }): Entry => ({ ...fileEntry(new File([bytes], `${header.id}.jsonl`), `${entry.name} › ${header.id}.jsonl`), header, about: role === 'child' ? 'A sub-agent' : 'A fork' }));
     const keys = new Set(added.map(({ key }) => key));
     this.entries = [...this.entries.filter(({ key }) => !keys.has(key)), ...added];
     this.say(`A log of ${detail}: ${records} records, ${kept} of them only kept (import/record)${anomalyCount > 0 ? `, ${anomalyCount} odd` : ''}${others.length > 0 ? `; ${others.length} more sessions in it` : ''}`);
@@ -193,9 +202,14 @@ class App {
   async goToSeq(seq: number, view?: ViewName): Promise<void> {
     const log = this.current;
     if (!log) return;
-    const row = await ask('rowOf', log.id, seq);
+    const row = Number.isInteger(seq) ? await ask('rowOf', log.id, seq) : -1;
     if (row < 0) this.say(`This log has no event ${seq}`);
     else await this.choose(row, view ?? (this.view === 'timeline' || this.view === 'model' ? this.view : 'timeline'));
+  }
+
+  async #goTo({ seq, row }: Place, view?: ViewName): Promise<void> {
+    if (seq !== undefined) await this.goToSeq(seq, view);
+    else if (row !== undefined) await this.choose(row, view);
   }
 
   show(view: ViewName): void {
@@ -208,22 +222,28 @@ class App {
   /** Keeps the address a link to what is shown. Browsers refuse to have it changed for every press of a key that repeats. */
   remember(): void {
     clearTimeout(this.#remembering);
-    this.#remembering = setTimeout(() => {
-      this.#written = writeAddress(this.place);
-      history.replaceState(null, '', this.#written === '' ? location.pathname + location.search : this.#written);
+    const timer = setTimeout(() => {
+      void this.#place().then((place) => {
+        // What has happened meanwhile writes its own.
+        if (timer !== this.#remembering) return;
+        this.#written = writeAddress(place);
+        history.replaceState(null, '', this.#written === '' ? location.pathname + location.search : this.#written);
+      }, () => undefined);
     }, 200);
+    this.#remembering = timer;
   }
 
-  get place(): Place {
+  async #place(): Promise<Place> {
     const log = this.current;
-    const { view, beside } = this;
+    const { view, beside, row } = this;
     if (!log) return view === 'try' ? { view } : (this.awaited ?? {});
     const [, kind, value = ''] = /^(log|db|file)=(.*)$/s.exec(log.entry.key) ?? [];
+    const seq = !log.facts || log.facts.rows === 0 || log.facts.numbered ? row : await ask('seqOf', log.id, row);
     const find = view === 'search' && log.search.query.text !== '' ? log.search.query.text : undefined;
     return {
       ...(kind === 'log' && { log: value }),
       ...(kind === 'db' && { db: value }),
-      ...(log.facts && { seq: this.row }),
+      ...(log.facts && (seq === undefined ? { row } : { seq })),
       view,
       ...(find !== undefined && { find }),
       ...(view === 'forks' && beside !== undefined && { beside }),
@@ -236,15 +256,16 @@ class App {
     if (place.beside !== undefined) this.beside = place.beside;
     const key = place.log !== undefined ? `log=${place.log}` : place.db !== undefined ? `db=${place.db}` : undefined;
     if (key === undefined) {
-      if (!this.current || (place.seq === undefined && place.view === undefined)) this.close();
-      else if (place.seq !== undefined) void this.goToSeq(place.seq, place.view);
-      if (!this.current && place.seq !== undefined && place.view !== 'try') this.awaited = place;
+      const named = place.seq !== undefined || place.row !== undefined;
+      if (!this.current || (!named && place.view === undefined)) this.close();
+      else if (named) void this.#goTo(place, place.view);
+      if (!this.current && named && place.view !== 'try') this.awaited = place;
       else if (place.view) this.view = place.view;
       return;
     }
     if (this.current?.entry.key === key) {
       if (place.view) this.view = place.view;
-      if (place.seq !== undefined) void this.goToSeq(place.seq, place.view ?? 'timeline');
+      void this.#goTo(place, place.view ?? 'timeline');
       return;
     }
     try {

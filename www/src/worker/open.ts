@@ -90,7 +90,7 @@ async function openInPlace(log: Log, reading: Reading): Promise<void> {
 
 async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
   const { signal } = reading;
-  if (source.kind === 'file') return fromFile(log, source.file, reading);
+  if (source.kind === 'file') return fromFile(log, source.file, reading, source.related);
   if (source.kind === 'stored') {
     log.store.append(new Blob([await storage().export(source.id) as Uint8Array<ArrayBuffer>]));
     return { chunks: slices(log), total: log.store.size };
@@ -111,9 +111,9 @@ async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ ch
   return { chunks: kept(log, ours), ...(known && { total: length }) };
 }
 
-async function fromFile(log: Log, file: Blob, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total: number }> {
+async function fromFile(log: Log, file: Blob, reading: Reading, related: readonly { name: string; file: Blob }[] = []): Promise<{ chunks: AsyncIterable<Uint8Array>; total: number }> {
   const foreign = await foreignFormat(file, log.name);
-  log.store.append(foreign ? await convert(log, file, foreign, reading.signal, (done, all) => { reading.progress('convert', done, all); }) : file);
+  log.store.append(foreign ? await convert(log, file, related, foreign, reading.signal, (done, all) => { reading.progress('convert', done, all); }) : file);
   return { chunks: slices(log), total: log.store.size };
 }
 

@@ -41,10 +41,14 @@ function write(session: Session, form: TakeForm): Blob {
   }
 }
 
-/** The header line and the lines of a range of rows, as they are stored. */
+/** The header line, and the lines from the first event that is numbered `from` or more to the last that is numbered `to` or less. */
 function lines({ store, outline, headEnd }: Log, from: number, to: number): Blob {
-  const last = Math.min(to, outline.length - 1);
-  return new Blob([store.blob().slice(0, headEnd), store.blob().slice(outline.offsets.at(from), outline.endOf(last))]);
+  let first = 0;
+  while (first < outline.length && outline.seqOf(first) < from) first++;
+  let last = outline.length - 1;
+  while (last >= first && (outline.seqOf(last) < 0 || outline.seqOf(last) > to)) last--;
+  const head = store.blob().slice(0, headEnd);
+  return last < first ? head : new Blob([head, store.blob().slice(outline.offsets.at(first), outline.endOf(last))]);
 }
 
 async function optionsOf(log: Log, { kinds, words, patterns }: Redaction): Promise<RedactOptions> {
