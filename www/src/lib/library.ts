@@ -90,7 +90,7 @@ async function walk(entry: FileSystemEntry, folder: string, found: PathFile[]): 
   }
 }
 
-const LOGS = /\.(?:jsonl|ndjson|json|db|sqlite|log)$/i;
+const LOGS = /\.(?:jsonl|ndjson|json|log|jsonl\.zstd?)$/i;
 
 /** Whether a file of a folder may be a log. */
 export function maybeLog(path: string): boolean {
