@@ -63,6 +63,25 @@ suite('search', () => {
     await page.locator(`.row.chosen[data-seq="${seq}"]`).waitFor();
   }));
 
+  test('arrows move among the matches from where the words are typed; the address keeps how was searched', () => viewer.visit(`${LONG}&view=search`, async (page) => {
+    await isOpen(page);
+    await page.getByLabel('Regular expression').check();
+    await page.getByLabel('Match case').check();
+    await page.locator('#search-text').fill('He[a]p');
+    await page.locator('.hit.chosen mark').first().waitFor();
+    const status = await page.locator('#search-status').innerText();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.locator('#hit-2.chosen').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await page.locator('#hit-1.chosen').waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'search-text');
+    await page.waitForURL((url) => url.hash.endsWith('&view=search&find=He%5Ba%5Dp&how=regex.case'));
+    await page.reload();
+    await page.locator('#search-status').getByText(status.trim(), { exact: true }).waitFor();
+    assert.ok(await page.getByLabel('Regular expression').isChecked() && await page.getByLabel('Match case').isChecked());
+  }));
+
   suite('an expression that does not end', () => {
     test('is stopped, says where, keeps what was found before, and holds up nothing else', () => viewer.visit('', async (page) => {
       await pick(page, 'long-a.jsonl', trap());

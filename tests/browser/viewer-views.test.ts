@@ -182,6 +182,25 @@ suite('the views', () => {
     assert.match(await page.locator('.pane-head').innerText(), /17 messages/);
   }));
 
+  test('conversation: is walked by j and k, by steps and by numbers', () => viewer.visit(`${LONG}&view=conversation&seq=1`, async (page) => {
+    const isAt = (seq: number): Promise<void> => page.locator(`.said-message.chosen[data-seq="${seq}"]`).waitFor();
+    const said = long.events.filter(({ type, surfaceOp }) => surfaceOp === 'append' && type !== 'tool/result').map(({ seq }) => seq);
+    await isAt(said[0]!);
+    for (const seq of said.slice(1, 5)) {
+      await page.keyboard.press('j');
+      await isAt(seq);
+    }
+    await page.keyboard.press('k');
+    await isAt(said[3]!);
+    await page.waitForURL((url) => url.hash.includes(`seq=${said[3]}&`));
+    await goTo(page, 333);
+    await page.locator('.said-message[data-seq="340"]').or(page.locator('.said-message[data-seq="346"]')).first().waitFor();
+    await page.keyboard.press('[');
+    await page.waitForURL((url) => /seq=3[0-3]\d&view=conversation/.test(url.hash));
+    await goTo(page, said[0]!);
+    await isAt(said[0]!);
+  }));
+
   test('conversation: shows what was shadowed as it was said, and where a summary was laid', () => viewer.visit(`${LONG}&view=conversation&seq=149`, async (page) => {
     await page.locator('.seam[data-seq="149"]', { hasText: 'was laid over 20 messages' }).waitFor();
     await page.locator('.said-message[data-seq="151"]', { hasText: 'now inside #318' }).waitFor();

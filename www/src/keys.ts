@@ -6,8 +6,8 @@ import { app } from './state.svelte.js';
 
 /** What a key does, for the help. */
 export const KEYS: readonly { readonly keys: readonly string[]; readonly what: string }[] = [
-  { keys: ['j', '↓'], what: 'next row' },
-  { keys: ['k', '↑'], what: 'previous row' },
+  { keys: ['j', '↓'], what: 'next row; in the conversation, j: next message' },
+  { keys: ['k', '↑'], what: 'previous row or message' },
   { keys: ['→', '←'], what: 'open or close a turn, a step, or the chunks of a message' },
   { keys: ['Home', 'End', 'Page ↑', 'Page ↓'], what: 'far away rows' },
   { keys: ['Enter'], what: 'the details of the row' },

@@ -36,6 +36,9 @@ export class OpenLog {
 
 export type Theme = 'system' | 'light' | 'dark';
 
+/** Views that show any event; a number that is asked for elsewhere leads to the timeline. */
+const STAYING: ReadonlySet<ViewName> = new Set<ViewName>(['timeline', 'conversation', 'model', 'strata']);
+
 class App {
   entries = $state.raw<readonly Entry[]>([]);
   current = $state.raw<OpenLog>();
@@ -43,6 +46,8 @@ class App {
   view = $state<ViewName>('timeline');
   /** The chosen row. */
   row = $state(0);
+  /** The row that was chosen because the log has grown: nobody who looks elsewhere is moved there. */
+  followed = -1;
   /** Whether the details of the chosen row are asked for on a narrow screen. */
   detail = $state(false);
   beside = $state<string>();
@@ -76,7 +81,7 @@ class App {
         log.facts = notice.facts;
         log.rows.reset(notice.facts.visible);
         log.version++;
-        if (atEnd) this.row = notice.facts.rows - 1;
+        if (atEnd) this.row = this.followed = notice.facts.rows - 1;
       }
     });
     addEventListener('hashchange', () => { if (location.hash !== this.#written) this.#follow(); });
@@ -142,7 +147,7 @@ class App {
       log.facts = facts;
       if (facts.imported) this.#imported(entry, facts.imported);
       if (!moved) await log.rows.reveal(this.row);
-      if (place.find !== undefined) void log.search.start({ text: place.find, regex: false, matchCase: false, chunks: false });
+      if (place.find !== undefined) void log.search.start({ text: place.find, regex: place.how?.includes('regex') === true, matchCase: place.how?.includes('case') === true, chunks: place.how?.includes('chunks') === true });
       this.remember();
     } catch (error) {
       if (this.current !== log) return;
@@ -193,6 +198,7 @@ class App {
   async choose(row: number, view?: ViewName): Promise<void> {
     const log = this.current;
     if (!log || log.length === 0) return;
+    this.followed = -1;
     this.row = Math.min(Math.max(0, row), log.length - 1);
     if (view) this.view = view;
     if (this.view === 'timeline') await log.rows.reveal(this.row);
@@ -204,7 +210,7 @@ class App {
     if (!log) return;
     const row = Number.isInteger(seq) ? await ask('rowOf', log.id, seq) : -1;
     if (row < 0) this.say(`This log has no event ${seq}`);
-    else await this.choose(row, view ?? (this.view === 'timeline' || this.view === 'model' ? this.view : 'timeline'));
+    else await this.choose(row, view ?? (STAYING.has(this.view) ? this.view : 'timeline'));
   }
 
   async #goTo({ seq, row }: Place, view?: ViewName): Promise<void> {
@@ -239,13 +245,15 @@ class App {
     if (!log) return view === 'try' ? { view } : (this.awaited ?? {});
     const [, kind, value = ''] = /^(log|db|file)=(.*)$/s.exec(log.entry.key) ?? [];
     const seq = !log.facts || log.facts.rows === 0 || log.facts.numbered ? row : await ask('seqOf', log.id, row);
-    const find = view === 'search' && log.search.query.text !== '' ? log.search.query.text : undefined;
+    const { text, regex, matchCase, chunks } = log.search.query;
+    const isSearch = view === 'search' && text !== '';
+    const how = (['regex', 'case', 'chunks'] as const).filter((_, at) => [regex, matchCase, chunks][at]);
     return {
       ...(kind === 'log' && { log: value }),
       ...(kind === 'db' && { db: value }),
       ...(log.facts && (seq === undefined ? { row } : { seq })),
       view,
-      ...(find !== undefined && { find }),
+      ...(isSearch && { find: text, ...(how.length > 0 && { how }) }),
       ...(view === 'forks' && beside !== undefined && { beside }),
     };
   }

@@ -15,6 +15,8 @@ export interface Place {
   readonly view?: ViewName;
   /** What is searched for. */
   readonly find?: string;
+  /** And how: as a regular expression, in this case alone, in stream chunks too. */
+  readonly how?: readonly ('regex' | 'case' | 'chunks')[];
   /** The other branch beside this one. */
   readonly beside?: string;
 }
@@ -24,6 +26,7 @@ export function readAddress(hash: string): Place {
   const [seq, row] = [fragment.get('seq'), fragment.get('row')];
   const view = VIEWS.find((name) => name === fragment.get('view'));
   const [log, db, find, beside] = [fragment.get('log'), fragment.get('db'), fragment.get('find'), fragment.get('beside')];
+  const how = (['regex', 'case', 'chunks'] as const).filter((word) => fragment.get('how')?.split('.').includes(word));
   return {
     ...(log !== null && { log }),
     ...(db !== null && { db }),
@@ -31,11 +34,12 @@ export function readAddress(hash: string): Place {
     ...(row !== null && /^\d{1,9}$/.test(row) && { row: Number(row) }),
     ...(view !== undefined && { view }),
     ...(find !== null && find !== '' && { find }),
+    ...(how.length > 0 && { how }),
     ...(beside !== null && { beside }),
   };
 }
 
-export function writeAddress({ log, db, seq, row, view, find, beside }: Place): string {
+export function writeAddress({ log, db, seq, row, view, find, how, beside }: Place): string {
   const fragment = new URLSearchParams();
   if (log !== undefined) fragment.set('log', log);
   if (db !== undefined) fragment.set('db', db);
@@ -43,6 +47,7 @@ export function writeAddress({ log, db, seq, row, view, find, beside }: Place): 
   if (row !== undefined) fragment.set('row', String(row));
   if (view !== undefined && view !== 'timeline') fragment.set('view', view);
   if (find !== undefined) fragment.set('find', find);
+  if (how !== undefined) fragment.set('how', how.join('.'));
   if (beside !== undefined) fragment.set('beside', beside);
   const text = fragment.toString().replaceAll('%2F', '/');
   return text === '' ? '' : `#${text}`;

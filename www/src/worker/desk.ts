@@ -7,7 +7,7 @@ import type {
 } from '../lib/protocol.js';
 import { check } from './check.js';
 import { compare } from './compare.js';
-import { conversationOf, itemsOf } from './conversation.js';
+import { conversationOf, itemsOf, placeInConversation } from './conversation.js';
 import { Follower } from './follow.js';
 import { foreignFormat, foreignHeader, headerFacts } from './foreign.js';
 import { Log } from './log.js';
@@ -168,9 +168,9 @@ export class Desk {
     return conversationOf(this.#log(id), from, to);
   }
 
-  /** The item at or before a row. */
-  conversationPlace(id: number, row: number): number {
-    return Math.max(0, itemsOf(this.#log(id)).lastAtMost(row));
+  /** The item that a row is part of: what begins something belongs to what follows, all else to what is before it. */
+  conversationPlace(id: number, row: number): { place: number; row: number } {
+    return placeInConversation(this.#log(id), row);
   }
 
   /** The surface after an event, or the request of the step that was open then. */
