@@ -94,6 +94,7 @@ suite('opening a log', () => {
     await page.locator('.said-message', { hasText: 'A file.' }).waitFor();
     await show(page, 'Forks');
     // Of the session itself only the beginning of its file is read for this.
+    await page.locator('.family li').nth(1).waitFor();
     assert.deepEqual(await texts(page, '.family-name'), ['c-1', 'c-1.agent-x']);
   }));
 

@@ -234,6 +234,9 @@ suite('the views', () => {
         const wanted = open ? long.at(seq).request().messages.length : long.at(seq).messages().length;
         assert.match(await shown(seq), new RegExp(`\\b${wanted} messages?\\b`), `event ${seq}`);
       }
+      // What came last is in sight; what stands at the head is a key away.
+      await page.locator('.message[data-seq="361"]').waitFor();
+      await page.getByRole('list', { name: 'Messages that the model sees' }).press('Home');
       await page.locator('.message[data-seq="318"]', { hasText: 'compacted-summary' }).waitFor();
       await page.getByRole('button', { name: 'Previous step' }).click();
       await page.getByRole('heading', { name: 'The request of turn 8, step 3' }).waitFor();
@@ -245,6 +248,7 @@ suite('the views', () => {
       const change = page.getByRole('tab', { name: 'Change from the request before' });
       await change.click();
       await page.locator('#divergence', { hasText: 'The prefix cache breaks at system prompt' }).waitFor();
+      await page.locator('.request-diff .diff-line.plus').first().waitFor();
       assert.match(await page.locator('.request-diff .diff').first().innerText(), /\+\s*The stemming must stay as it is\./);
       assert.doesNotMatch(await page.locator('.request-diff .diff').first().innerText(), /-\s*Measure/);
       assert.match(await page.locator('#cache-counts').innerText(), /^0 from the cache \(0 %\)/);
