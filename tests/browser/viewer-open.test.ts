@@ -123,6 +123,25 @@ suite('opening a log', () => {
     await page.getByText('Reading was stopped before the end').waitFor();
   }));
 
+  test('a conversion that is stopped says so, and the log can be opened again', () => viewer.visit('', async (page) => {
+    const said = claude(Array.from({ length: 2 }, (_, at) => [at % 2 === 0 ? 'user' : 'assistant', 'words '.repeat(300)] as const)).trimEnd().split('\n');
+    await writeFile(join(viewer.made, 'foreign.jsonl'), `${said[0]}\n${Array.from({ length: 30_000 }, (_, at) => said[1]!.replace('"u1"', `"u${at + 1}"`).replace('"u0"', `"u${at}"`).replace('"m1"', `"m${at}"`)).join('\n')}\n`);
+    await page.evaluate(() => {
+      const look = new MutationObserver(() => {
+        if (!/^Converted/.test(document.querySelector('.progress [role=status]')?.textContent ?? '')) return;
+        look.disconnect();
+        document.querySelector<HTMLElement>('#stop')?.click();
+      });
+      look.observe(document.body, { subtree: true, childList: true, characterData: true });
+    });
+    await page.locator('#file').setInputFiles(join(viewer.made, 'foreign.jsonl'));
+    await page.getByRole('alert').getByText('Reading was stopped before there was anything to show.').waitFor();
+    await page.getByRole('button', { name: 'All logs at hand' }).click();
+    await page.getByRole('button', { name: 'foreign.jsonl' }).click();
+    await page.locator('#about').waitFor({ timeout: 60_000 });
+    await page.locator('.row.chosen').waitFor();
+  }));
+
   test('a torn log opens, with the torn bytes in their place', () => viewer.visit('', async (page) => {
     const last = long.lastIndexOf('\n', long.length - 2) + 1;
     await pick(page, 'cut.jsonl', long.subarray(0, last + 21));

@@ -238,6 +238,10 @@ suite('the views', () => {
       await page.locator('.message[data-seq="361"]').waitFor();
       await page.getByRole('list', { name: 'Messages that the model sees' }).press('Home');
       await page.locator('.message[data-seq="318"]', { hasText: 'compacted-summary' }).waitFor();
+      await page.keyboard.press('k');
+      await page.locator('#model-head[data-seq="362"]').waitFor();
+      await page.keyboard.press('j');
+      await page.locator('#model-head[data-seq="363"]').waitFor();
       await page.getByRole('button', { name: 'Previous step' }).click();
       await page.getByRole('heading', { name: 'The request of turn 8, step 3' }).waitFor();
       await page.getByRole('button', { name: 'Surface after this event' }).click();

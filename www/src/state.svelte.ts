@@ -2,7 +2,8 @@
 
 import { ask, onNotice } from './client.js';
 import { readAddress, writeAddress, type Place, type ViewName } from './lib/address.js';
-import { EXAMPLES, fileEntries, fileEntry, maybeLog, storedEntry, urlEntry, type Entry, type PathFile } from './lib/library.js';
+import { EXAMPLES, fileEntries, fileEntry, maybeLog, MOST, storedEntry, urlEntry, type Entry, type PathFile } from './lib/library.js';
+import { number } from './lib/format.js';
 import type { ImportFacts, LogFacts, Progress } from './lib/protocol.js';
 import { Rows } from './rows.svelte.js';
 import { Search } from './search.svelte.js';
@@ -107,7 +108,8 @@ class App {
     }
   }
 
-  addFiles(files: readonly PathFile[]): void {
+  /** @param isCut whether the folder holds more than these */
+  addFiles(files: readonly PathFile[], isCut = false): void {
     const wanted = files.length === 1 ? files : files.filter(({ path }) => maybeLog(path));
     const added = fileEntries(wanted);
     // A folder may hold other JSON as well.
@@ -121,7 +123,7 @@ class App {
     void this.open(first, this.awaited);
     if (added.length > 1) {
       this.library = true;
-      this.say(`${added.length} logs at hand`);
+      this.say(`${added.length} logs at hand${isCut ? `: of the folder's files the first ${number(MOST)} were looked at. Drop a folder inside it for the others` : ''}`);
     }
   }
 

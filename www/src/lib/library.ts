@@ -72,7 +72,8 @@ export async function filesOf(transfer: DataTransfer): Promise<PathFile[]> {
   return found;
 }
 
-const MOST = 2000;
+/** Files of folders that are looked at. */
+export const MOST = 2000;
 
 async function walk(entry: FileSystemEntry, folder: string, found: PathFile[]): Promise<void> {
   if (found.length >= MOST) return;

@@ -53,6 +53,8 @@ export class Desk {
       });
     } catch (error) {
       this.close(id);
+      // What was read of a log of ours is shown; one that is being converted, or fetched, has nothing to show yet.
+      if (signal.aborted) throw new Error('Reading was stopped before there was anything to show. Open it again to read all of it.', { cause: error });
       throw error;
     } finally {
       this.#running.delete(`open ${id}`);
