@@ -319,6 +319,19 @@ suite('the views', () => {
       assert.match(table, /run_tests\s+7\s+1\s+0/);
       assert.match(table, /6\.9 s/);
       assert.equal(await page.locator('#inherited').count(), 0);
+      // By keyboard each point says what it is, and leads to its step.
+      const chart = page.getByRole('img', { name: 'Context size in tokens by step' });
+      await chart.focus();
+      await page.keyboard.press('End');
+      const steps = long.events.filter(({ type }) => type === 'step/start');
+      await page.getByText(`step ${steps.length}, context `).waitFor();
+      for (let n = 1; n < steps.length; n++) await page.keyboard.press('ArrowLeft');
+      const first = long.events.find((event) => event.type === 'assistant/message');
+      assert.ok(first?.type === 'assistant/message' && first.data.usage);
+      const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = first.data.usage;
+      await page.getByText(`step 1, context ${(inputTokens + cacheReadTokens + cacheWriteTokens).toLocaleString('en')}, window 4,000`).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator(`#model-head[data-seq="${steps[0]!.seq}"]`).waitFor();
     });
     const fork = await load('long-second-look');
     const late = usageOf(fork, fork.header.seedLength!);
