@@ -77,6 +77,21 @@ suite('following', () => {
       await close();
     });
   }
+
+  test('a search says when the log has grown since, and is done again', async () => {
+    const { reader, say, close } = await opened('search');
+    await say('a needle');
+    await reader.locator('#about', { hasText: '2 events' }).waitFor({ state: 'attached' });
+    await reader.locator('#search-text').fill('needle');
+    const status = reader.locator('#search-status');
+    await status.getByText('1 match in 1 event', { exact: true }).waitFor();
+    assert.equal(await reader.locator('#search-old').count(), 0);
+    await say('another needle');
+    await reader.locator('#search-old', { hasText: 'The log has grown since.' }).getByRole('button', { name: 'Search again' }).click();
+    await status.getByText('2 matches in 2 events', { exact: true }).waitFor();
+    assert.equal(await reader.locator('#search-old').count(), 0);
+    await close();
+  });
 });
 
 /** Waits until a message is the last in its list, and its end is in sight. */

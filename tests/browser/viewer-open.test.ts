@@ -1,7 +1,7 @@
 // Opening: files, drops, folders, damaged logs, logs of other agents.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { after, before, suite, test } from 'node:test';
@@ -140,6 +140,39 @@ suite('opening a log', () => {
     await page.getByRole('button', { name: 'foreign.jsonl' }).click();
     await page.locator('#about').waitFor({ timeout: 60_000 });
     await page.locator('.row.chosen').waitFor();
+  }));
+
+  test('a small log stays as it was read while its file changes on the disk', () => viewer.visit('', async (page) => {
+    const file = join(viewer.made, 'growing.jsonl');
+    await writeFile(file, long);
+    await page.locator('#file').setInputFiles(file);
+    await isOpen(page);
+    await writeFile(file, Buffer.concat([long, Buffer.from('{"type":"x/more","seq":364,"time":1,"data":0}\n')]));
+    await goTo(page, 55);
+    await page.locator('#detail', { hasText: 'Start with 1.' }).waitFor();
+    await show(page, 'Conversation');
+    await page.locator('.said-message[data-seq="55"]').waitFor();
+    assert.equal(await page.locator('#changed').count(), 0);
+  }));
+
+  test('of a large log whose file changes is said so, and it opens again where it was', () => viewer.visit('', async (page) => {
+    const header = long.subarray(0, long.indexOf('\n') + 1);
+    const pad = 'words '.repeat(1700);
+    const lines = Array.from({ length: 7_000 }, (_, seq) => `{"type":"x/filler","seq":${seq},"time":1,"data":{"n":"${pad}"}}\n`);
+    const file = join(viewer.made, 'large.jsonl');
+    await writeFile(file, Buffer.concat([header, Buffer.from(lines.join(''))]));
+    await page.locator('#file').setInputFiles(file);
+    await page.locator('#about').waitFor({ timeout: 60_000 });
+    await page.locator('.row.chosen[data-seq="6999"]').waitFor();
+    await appendFile(file, '{"type":"x/more","seq":7000,"time":1,"data":0}\n');
+    await goTo(page, 3000);
+    const changed = page.getByRole('alert').filter({ hasText: 'The file was changed, moved or removed since it was opened' });
+    await changed.waitFor();
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), changed.getByRole('button', { name: 'Open it again…' }).click()]);
+    await chooser.setFiles(file);
+    await page.locator('.row.chosen[data-seq="3000"]').waitFor({ timeout: 60_000 });
+    await page.locator('#about', { hasText: '7,001 events' }).waitFor({ state: 'attached' });
+    assert.equal(await changed.count(), 0);
   }));
 
   test('a torn log opens, with the torn bytes in their place', () => viewer.visit('', async (page) => {

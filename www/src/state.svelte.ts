@@ -1,6 +1,6 @@
 /** What the page shows: which log, which event of it, in which view. */
 
-import { ask, onNotice } from './client.js';
+import { ask, onNotice, WorkerError } from './client.js';
 import { readAddress, writeAddress, type Place, type ViewName } from './lib/address.js';
 import { EXAMPLES, fileEntries, fileEntry, maybeLog, MOST, storedEntry, urlEntry, type Entry, type PathFile } from './lib/library.js';
 import { number } from './lib/format.js';
@@ -19,6 +19,8 @@ export class OpenLog {
   /** Counts changes of what is in the log: live events. */
   version = $state(0);
   followError = $state('');
+  /** Its file was changed on the disk: what was not read yet cannot be shown. */
+  changed = $state(false);
   /** How many findings the check of the log had; undefined until it is over. */
   findings = $state<number>();
 
@@ -26,7 +28,7 @@ export class OpenLog {
     this.id = id;
     this.entry = entry;
     this.rows = new Rows(id);
-    this.search = new Search(id);
+    this.search = new Search(id, () => this.version);
   }
 
   /** Rows known so far. */
@@ -84,6 +86,12 @@ class App {
         log.version++;
         if (atEnd) this.row = this.followed = notice.facts.rows - 1;
       }
+    });
+    // Whoever asks for a part of a file that has changed cannot show it; why is said once, for all of them.
+    addEventListener('unhandledrejection', (event) => {
+      if (!(event.reason instanceof WorkerError) || event.reason.code !== 'FILE_CHANGED' || !this.current) return;
+      event.preventDefault();
+      this.current.changed = true;
     });
     addEventListener('hashchange', () => { if (location.hash !== this.#written) this.#follow(); });
     this.#follow();
@@ -174,6 +182,12 @@ class App {
     const keys = new Set(added.map(({ key }) => key));
     this.entries = [...this.entries.filter(({ key }) => !keys.has(key)), ...added];
     this.say(`A log of ${detail}: ${records} records, ${kept} of them only kept (import/record)${anomalyCount > 0 ? `, ${anomalyCount} odd` : ''}${others.length > 0 ? `; ${others.length} more sessions in it` : ''}`);
+  }
+
+  /** Waits for the file of the log to be picked again, and leads back to where the person is. */
+  async pickAgain(): Promise<void> {
+    this.awaited = await this.#place();
+    document.querySelector<HTMLElement>('#file')?.click();
   }
 
   stop(): void {
