@@ -128,7 +128,7 @@ suite('opening a log', () => {
     await writeFile(join(viewer.made, 'foreign.jsonl'), `${said[0]}\n${Array.from({ length: 30_000 }, (_, at) => said[1]!.replace('"u1"', `"u${at + 1}"`).replace('"u0"', `"u${at}"`).replace('"m1"', `"m${at}"`)).join('\n')}\n`);
     await page.evaluate(() => {
       const look = new MutationObserver(() => {
-        if (!/^Converted/.test(document.querySelector('.progress [role=status]')?.textContent ?? '')) return;
+        if (!document.querySelector('.progress [role=status]')?.textContent.startsWith('Converted')) return;
         look.disconnect();
         document.querySelector<HTMLElement>('#stop')?.click();
       });
