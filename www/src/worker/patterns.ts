@@ -95,7 +95,7 @@ export class Patterns {
         clearTimeout(timer);
         timer = setTimeout(late, limit);
       };
-      let timer = setTimeout(late, limit);
+      let timer: ReturnType<typeof setTimeout> | undefined;
       signal?.addEventListener('abort', aborted);
       worker.addEventListener('message', heard);
       worker.addEventListener('error', failed);
