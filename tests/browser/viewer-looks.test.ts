@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { isOpen, pick, SCREENSHOTS, EXAMPLES, Viewer } from '../support/viewer.js';
+import { goTo, isOpen, pick, SCREENSHOTS, EXAMPLES, Viewer } from '../support/viewer.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const LONG = '#log=examples/long.jsonl';
@@ -101,6 +101,20 @@ suite('looks', () => {
     assert.deepEqual(reached.filter((name) => name.endsWith('without a ring')), []);
     for (const wanted of ['palimpsest', 'Logs', 'Help', 'Timeline', 'Try it', 'Only rows with these words', 'Events', 'What the model saw here']) assert.ok(reached.includes(wanted), `${wanted}: ${reached.join(' | ')}`);
   }));
+
+  test('what is said for a moment covers no row', async () => {
+    for (const [width, height] of [[1280, 800], [390, 844]] as const) {
+      await viewer.visit(LONG, async (page) => {
+        await isOpen(page);
+        await goTo(page, 9999);
+        const said = page.getByRole('status').getByText('This log has no event 9999');
+        await said.waitFor();
+        const [box, list] = [await said.boundingBox(), await page.locator('.timeline-list').boundingBox()];
+        assert.ok(box && list);
+        assert.ok(box.y + box.height <= list.y || box.y >= list.y + list.height, JSON.stringify({ box, list }));
+      }, { viewport: { width, height } });
+    }
+  });
 
   test('text can be selected in a row, which is no choice of it', () => viewer.visit(`${LONG}&seq=0`, async (page) => {
     await page.locator('.row.chosen[data-seq="0"]').waitFor();

@@ -1,7 +1,7 @@
 // Opening: files, drops, folders, damaged logs, logs of other agents.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { after, before, suite, test } from 'node:test';
@@ -69,6 +69,35 @@ suite('opening a log', () => {
     assert.match(await page.locator('#name').innerText(), /inside\.jsonl$/);
   }));
 
+  test('a folder of another agent: files of sub-agents go with their session, linked to it', () => viewer.visit('', async (page) => {
+    const project = join(viewer.made, 'project');
+    await mkdir(join(project, 'c-1/subagents'), { recursive: true });
+    await writeFile(join(project, 'c-1.jsonl'), claude([['user', 'What is here?'], ['assistant', 'I send somebody.']]));
+    await writeFile(join(project, 'c-1/subagents/agent-x.jsonl'), claude([['user', 'Look about.'], ['assistant', 'A file.']], { isSidechain: true, agentId: 'x' }));
+    await writeFile(join(project, 'c-1/subagents/agent-x.meta.json'), '{"agentType":"general"}');
+    // One whose session is gone stands for itself.
+    await mkdir(join(project, 'c-9/subagents'), { recursive: true });
+    await writeFile(join(project, 'c-9/subagents/agent-y.jsonl'), claude([['user', 'And there?']], { isSidechain: true, agentId: 'y', sessionId: 'c-9' }));
+    await page.locator('#folder').setInputFiles(project);
+    await page.locator('.drawer').getByRole('button', { name: 'project/c-1.jsonl', exact: true }).click();
+    await isOpen(page);
+    await page.locator('.drawer .entry', { hasText: 'A sub-agent' }).waitFor();
+    const names = (await texts(page, '.drawer .entry bdi')).filter((name) => name.startsWith('project'));
+    assert.deepEqual(names.sort(), ['project/c-1.jsonl', 'project/c-1.jsonl › c-1.agent-x.jsonl', 'project/c-1/subagents/agent-x.meta.json', 'project/c-9/subagents/agent-y.jsonl']);
+    await show(page, 'Forks');
+    const child = page.locator('.family li', { hasText: 'c-1.agent-x' });
+    assert.match(await child.innerText(), /belongs to c-1/);
+    await child.getByRole('button', { name: 'Open' }).click();
+    await page.locator('#name', { hasText: 'c-1.agent-x.jsonl' }).waitFor();
+    await isOpen(page);
+    await show(page, 'Conversation');
+    await page.locator('.said-message', { hasText: 'A file.' }).waitFor();
+    await show(page, 'Forks');
+    // Of the session itself only the beginning of its file is read for this.
+    await page.locator('.family li').nth(1).waitFor();
+    assert.deepEqual(await texts(page, '.family-name'), ['c-1', 'c-1.agent-x']);
+  }));
+
   test('shows rows while it reads, tells the bytes, and stops when told to', () => viewer.visit('', async (page) => {
     const header = long.subarray(0, long.indexOf('\n') + 1);
     const pad = 'words '.repeat(700);
@@ -92,6 +121,58 @@ suite('opening a log', () => {
     assert.match(await page.evaluate(() => (globalThis as { said?: string }).said ?? ''), /^Read/);
     await show(page, 'Model view');
     await page.getByText('Reading was stopped before the end').waitFor();
+  }));
+
+  test('a conversion that is stopped says so, and the log can be opened again', () => viewer.visit('', async (page) => {
+    const said = claude(Array.from({ length: 2 }, (_, at) => [at % 2 === 0 ? 'user' : 'assistant', 'words '.repeat(300)] as const)).trimEnd().split('\n');
+    await writeFile(join(viewer.made, 'foreign.jsonl'), `${said[0]}\n${Array.from({ length: 30_000 }, (_, at) => said[1]!.replace('"u1"', `"u${at + 1}"`).replace('"u0"', `"u${at}"`).replace('"m1"', `"m${at}"`)).join('\n')}\n`);
+    await page.evaluate(() => {
+      const look = new MutationObserver(() => {
+        if (!document.querySelector('.progress [role=status]')?.textContent.startsWith('Converted')) return;
+        look.disconnect();
+        document.querySelector<HTMLElement>('#stop')?.click();
+      });
+      look.observe(document.body, { subtree: true, childList: true, characterData: true });
+    });
+    await page.locator('#file').setInputFiles(join(viewer.made, 'foreign.jsonl'));
+    await page.getByRole('alert').getByText('Reading was stopped before there was anything to show.').waitFor();
+    await page.getByRole('button', { name: 'All logs at hand' }).click();
+    await page.getByRole('button', { name: 'foreign.jsonl' }).click();
+    await page.locator('#about').waitFor({ timeout: 60_000 });
+    await page.locator('.row.chosen').waitFor();
+  }));
+
+  test('a small log stays as it was read while its file changes on the disk', () => viewer.visit('', async (page) => {
+    const file = join(viewer.made, 'growing.jsonl');
+    await writeFile(file, long);
+    await page.locator('#file').setInputFiles(file);
+    await isOpen(page);
+    await writeFile(file, Buffer.concat([long, Buffer.from('{"type":"x/more","seq":364,"time":1,"data":0}\n')]));
+    await goTo(page, 55);
+    await page.locator('#detail', { hasText: 'Start with 1.' }).waitFor();
+    await show(page, 'Conversation');
+    await page.locator('.said-message[data-seq="55"]').waitFor();
+    assert.equal(await page.locator('#changed').count(), 0);
+  }));
+
+  test('of a large log whose file changes is said so, and it opens again where it was', () => viewer.visit('', async (page) => {
+    const header = long.subarray(0, long.indexOf('\n') + 1);
+    const pad = 'words '.repeat(1700);
+    const lines = Array.from({ length: 7_000 }, (_, seq) => `{"type":"x/filler","seq":${seq},"time":1,"data":{"n":"${pad}"}}\n`);
+    const file = join(viewer.made, 'large.jsonl');
+    await writeFile(file, Buffer.concat([header, Buffer.from(lines.join(''))]));
+    await page.locator('#file').setInputFiles(file);
+    await page.locator('#about').waitFor({ timeout: 60_000 });
+    await page.locator('.row.chosen[data-seq="6999"]').waitFor();
+    await appendFile(file, '{"type":"x/more","seq":7000,"time":1,"data":0}\n');
+    await goTo(page, 3000);
+    const changed = page.getByRole('alert').filter({ hasText: 'The file was changed, moved or removed since it was opened' });
+    await changed.waitFor();
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), changed.getByRole('button', { name: 'Open it again…' }).click()]);
+    await chooser.setFiles(file);
+    await page.locator('.row.chosen[data-seq="3000"]').waitFor({ timeout: 60_000 });
+    await page.locator('#about', { hasText: '7,001 events' }).waitFor({ state: 'attached' });
+    assert.equal(await changed.count(), 0);
   }));
 
   test('a torn log opens, with the torn bytes in their place', () => viewer.visit('', async (page) => {
@@ -177,6 +258,15 @@ suite('opening a log', () => {
     await page.getByText('This log has no event 9999').waitFor();
   }));
 });
+
+/** Lines as Claude Code writes them. */
+function claude(said: readonly (readonly ['user' | 'assistant', string])[], rest: object = {}): string {
+  return said.map(([type, text], at) => `${JSON.stringify({
+    type, uuid: `u${at}`, parentUuid: at === 0 ? null : `u${at - 1}`, sessionId: 'c-1', timestamp: `2026-01-02T03:04:0${at}.000Z`, cwd: '/work', version: '2.0.0', isSidechain: false,
+    message: type === 'user' ? { role: type, content: text } : { id: `m${at}`, role: type, model: 'large', content: [{ type: 'text', text }], usage: { input_tokens: 7, output_tokens: 3 } },
+    ...rest,
+  })}\n`).join('');
+}
 
 async function firstLog(folder: string): Promise<string> {
   const { readdir } = await import('node:fs/promises');

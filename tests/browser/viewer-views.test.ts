@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import { SessionReader, type Session } from 'palimpsest';
 import { estimateTokens } from 'palimpsest/compaction';
 import type { Page } from 'playwright-core';
-import { EXAMPLES, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
+import { EXAMPLES, goTo, isOpen, pick, show, texts, Viewer } from '../support/viewer.js';
 
 const LONG = '#log=examples/long.jsonl';
 const CODING = '#log=examples/coding.jsonl';
@@ -107,6 +107,27 @@ suite('the views', () => {
       await detail.getByText('The model sees this now.').waitFor();
     }));
 
+    test('says of an event that is only logged what lies over the message that it is a part of', () => viewer.visit(`${LONG}&seq=10`, async (page) => {
+      const provenance = page.locator('#detail .provenance');
+      const said = async (seq: number, wanted: RegExp): Promise<void> => {
+        await goTo(page, seq);
+        await page.locator('#detail h2', { hasText: `#${seq}` }).waitFor();
+        assert.match((await provenance.allInnerTexts()).join(' ').replace(/\s+/g, ' '), wanted);
+      };
+      await said(10, /^A part of assistant\/message #16, which is inside #149, which is inside #318/);
+      const call = long.events.find(({ type, seq }) => type === 'tool/call' && seq > 16)!.seq;
+      await said(call, /^A part of assistant\/message #16, which is inside #149, which is inside #318/);
+      await said(148, /^A part of user\/message #149, which is inside #318/);
+      await said(360, /^A part of assistant\/message #361 ?, over which nothing lies\.$/);
+      await said(0, /^$/);
+      await goTo(page, 10);
+      await provenance.getByRole('button', { name: 'Strata' }).click();
+      await page.locator('.chosen-stratum .stratum[data-under="149"]').waitFor();
+      await goTo(page, 10);
+      await show(page, 'Strata');
+      await page.locator('#inside', { hasText: 'A part of assistant/message #16' }).waitFor();
+    }));
+
     test('has a strip that zooms, moves and leads to its events', () => viewer.visit(`${LONG}&seq=0`, async (page) => {
       const strip = page.getByRole('img', { name: 'The log as a strip: events 0 to 363' });
       await strip.waitFor();
@@ -161,6 +182,25 @@ suite('the views', () => {
     assert.match(await page.locator('.pane-head').innerText(), /17 messages/);
   }));
 
+  test('conversation: is walked by j and k, by steps and by numbers', () => viewer.visit(`${LONG}&view=conversation&seq=1`, async (page) => {
+    const isAt = (seq: number): Promise<void> => page.locator(`.said-message.chosen[data-seq="${seq}"]`).waitFor();
+    const said = long.events.filter(({ type, surfaceOp }) => surfaceOp === 'append' && type !== 'tool/result').map(({ seq }) => seq);
+    await isAt(said[0]!);
+    for (const seq of said.slice(1, 5)) {
+      await page.keyboard.press('j');
+      await isAt(seq);
+    }
+    await page.keyboard.press('k');
+    await isAt(said[3]!);
+    await page.waitForURL((url) => url.hash.includes(`seq=${said[3]}&`));
+    await goTo(page, 333);
+    await page.locator('.said-message[data-seq="340"]').or(page.locator('.said-message[data-seq="346"]')).first().waitFor();
+    await page.keyboard.press('[');
+    await page.waitForURL((url) => /seq=3[0-3]\d&view=conversation/.test(url.hash));
+    await goTo(page, said[0]!);
+    await isAt(said[0]!);
+  }));
+
   test('conversation: shows what was shadowed as it was said, and where a summary was laid', () => viewer.visit(`${LONG}&view=conversation&seq=149`, async (page) => {
     await page.locator('.seam[data-seq="149"]', { hasText: 'was laid over 20 messages' }).waitFor();
     await page.locator('.said-message[data-seq="151"]', { hasText: 'now inside #318' }).waitFor();
@@ -194,7 +234,14 @@ suite('the views', () => {
         const wanted = open ? long.at(seq).request().messages.length : long.at(seq).messages().length;
         assert.match(await shown(seq), new RegExp(`\\b${wanted} messages?\\b`), `event ${seq}`);
       }
+      // What came last is in sight; what stands at the head is a key away.
+      await page.locator('.message[data-seq="361"]').waitFor();
+      await page.getByRole('list', { name: 'Messages that the model sees' }).press('Home');
       await page.locator('.message[data-seq="318"]', { hasText: 'compacted-summary' }).waitFor();
+      await page.keyboard.press('k');
+      await page.locator('#model-head[data-seq="362"]').waitFor();
+      await page.keyboard.press('j');
+      await page.locator('#model-head[data-seq="363"]').waitFor();
       await page.getByRole('button', { name: 'Previous step' }).click();
       await page.getByRole('heading', { name: 'The request of turn 8, step 3' }).waitFor();
       await page.getByRole('button', { name: 'Surface after this event' }).click();
@@ -205,6 +252,7 @@ suite('the views', () => {
       const change = page.getByRole('tab', { name: 'Change from the request before' });
       await change.click();
       await page.locator('#divergence', { hasText: 'The prefix cache breaks at system prompt' }).waitFor();
+      await page.locator('.request-diff .diff-line.plus').first().waitFor();
       assert.match(await page.locator('.request-diff .diff').first().innerText(), /\+\s*The stemming must stay as it is\./);
       assert.doesNotMatch(await page.locator('.request-diff .diff').first().innerText(), /-\s*Measure/);
       assert.match(await page.locator('#cache-counts').innerText(), /^0 from the cache \(0 %\)/);
@@ -271,6 +319,19 @@ suite('the views', () => {
       assert.match(table, /run_tests\s+7\s+1\s+0/);
       assert.match(table, /6\.9 s/);
       assert.equal(await page.locator('#inherited').count(), 0);
+      // By keyboard each point says what it is, and leads to its step.
+      const chart = page.getByRole('img', { name: 'Context size in tokens by step' });
+      await chart.focus();
+      await page.keyboard.press('End');
+      const steps = long.events.filter(({ type }) => type === 'step/start');
+      await page.getByText(`step ${steps.length}, context `).waitFor();
+      for (let n = 1; n < steps.length; n++) await page.keyboard.press('ArrowLeft');
+      const first = long.events.find((event) => event.type === 'assistant/message');
+      assert.ok(first?.type === 'assistant/message' && first.data.usage);
+      const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = first.data.usage;
+      await page.getByText(`step 1, context ${(inputTokens + cacheReadTokens + cacheWriteTokens).toLocaleString('en')}, window 4,000`).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator(`#model-head[data-seq="${steps[0]!.seq}"]`).waitFor();
     });
     const fork = await load('long-second-look');
     const late = usageOf(fork, fork.header.seedLength!);
@@ -278,50 +339,6 @@ suite('the views', () => {
       await page.locator('#inherited', { hasText: `The first 24 steps` }).waitFor();
       assert.match(await page.locator('#totals').innerText(), new RegExp(`${late.read.toLocaleString('en')}\\s+tokens`));
     });
-  });
-
-  suite('search', () => {
-    test('counts matches over the whole log; case, regular expressions and chunks are choices', () => viewer.visit(LONG, async (page) => {
-      await isOpen(page);
-      await page.keyboard.press('/');
-      const status = page.locator('#search-status');
-      const search = async (text: string, wanted: string): Promise<void> => {
-        await page.locator('#search-text').fill(text);
-        await page.keyboard.press('Enter');
-        await status.getByText(wanted, { exact: true }).waitFor();
-      };
-      const inTexts = (pattern: RegExp): { matches: number; events: number } => {
-        const counts = long.events.filter((event) => event.type !== 'assistant/chunk').map((event) => [event.type, ...stringsIn(event.data)].join('\0').match(pattern)?.length ?? 0);
-        return { matches: counts.reduce((sum, n) => sum + n, 0), events: counts.filter((n) => n > 0).length };
-      };
-      for (const [text, pattern] of [['heap', /heap/gi], ['"path":"src/rank.js"', /"path":"src\/rank\.js"/g], ['zzz', /zzz/g], ['→', /→/g]] as const) {
-        const { matches, events } = inTexts(pattern);
-        await search(text, `${matches} match${matches === 1 ? '' : 'es'} in ${events} event${events === 1 ? '' : 's'}`);
-      }
-      await page.getByLabel('Match case').check();
-      const upper = inTexts(/Heap/g);
-      await search('Heap', `${upper.matches} matches in ${upper.events} events`);
-      await page.getByLabel('Regular expression').check();
-      const numbers = inTexts(/\d+(?:\.\d+)? → \d+/g);
-      await search('\\d+(?:\\.\\d+)? → \\d+', `${numbers.matches} matches in ${numbers.events} events`);
-      await page.locator('#search-text').fill('(');
-      await page.keyboard.press('Enter');
-      await status.getByText('This is no regular expression').waitFor();
-      await page.locator('#search-text').fill('');
-      await page.getByText('All texts in all events are searched').waitFor();
-      assert.equal(await page.locator('#search-text').inputValue(), '', 'what was taken out does not come back');
-    }));
-
-    test('leads from a match to its event, by keyboard as well', () => viewer.visit(`${LONG}&view=search&find=stemming`, async (page) => {
-      await page.locator('.hit mark').first().waitFor();
-      assert.deepEqual([...new Set((await texts(page, '.hit mark')).map((mark) => mark.toLowerCase()))], ['stemming']);
-      assert.equal(await page.locator('#search-text').inputValue(), 'stemming');
-      await page.getByRole('listbox', { name: /Matches/ }).focus();
-      await page.keyboard.press('j');
-      const seq = await page.locator('.hit.chosen').getAttribute('data-seq');
-      await page.keyboard.press('Enter');
-      await page.locator(`.row.chosen[data-seq="${seq}"]`).waitFor();
-    }));
   });
 
   test('take away: each form, without secrets when asked, after a preview', () => viewer.visit('', async (page) => {
@@ -398,10 +415,4 @@ function usageOf(session: Session, from: number): { read: number; cached: number
     total.cached += cacheReadTokens;
   }
   return total;
-}
-
-function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }

@@ -6,8 +6,8 @@ import { app } from './state.svelte.js';
 
 /** What a key does, for the help. */
 export const KEYS: readonly { readonly keys: readonly string[]; readonly what: string }[] = [
-  { keys: ['j', '↓'], what: 'next row' },
-  { keys: ['k', '↑'], what: 'previous row' },
+  { keys: ['j', '↓'], what: 'next row; j also: next message, next event' },
+  { keys: ['k', '↑'], what: 'previous row, message or event' },
   { keys: ['→', '←'], what: 'open or close a turn, a step, or the chunks of a message' },
   { keys: ['Home', 'End', 'Page ↑', 'Page ↓'], what: 'far away rows' },
   { keys: ['Enter'], what: 'the details of the row' },
@@ -49,6 +49,12 @@ export function onKey(event: KeyboardEvent): void {
       if (!app.current) return;
       app.show('search');
       setTimeout(() => document.querySelector<HTMLInputElement>('#search-text')?.select());
+      break;
+    case 'j':
+    case 'k':
+      // The timeline and the conversation move by their own rows.
+      if (!app.current || (app.view !== 'model' && app.view !== 'strata')) return;
+      void app.choose(app.row + (event.key === 'j' ? 1 : -1));
       break;
     case '[':
     case ']':

@@ -18,12 +18,21 @@ export class Search {
   count = $state(0);
   version = $state(0);
   #id = 0;
+  readonly #version: () => number;
+  #searched = $state(0);
   #rows = new Uint32Array(256);
   #hits = new Map<number, Hit>();
   readonly #asked = new Set<number>();
 
-  constructor(log: number) {
+  /** @param version counts how often the log has grown */
+  constructor(log: number, version: () => number) {
     this.#log = log;
+    this.#version = version;
+  }
+
+  /** Whether the log has grown since it was searched. */
+  get isOld(): boolean {
+    return this.query.text !== '' && !this.running && this.#searched !== this.#version();
   }
 
   get rows(): Uint32Array {
@@ -37,6 +46,7 @@ export class Search {
   async start(query: SearchQuery): Promise<void> {
     this.stop();
     this.query = query;
+    this.#searched = this.#version();
     this.#id = ++searches;
     const id = this.#id;
     this.matches = this.read = this.count = 0;
@@ -92,7 +102,13 @@ export class Search {
     if (wanted.length === 0) return;
     for (const index of wanted) this.#asked.add(index);
     const id = this.#id;
-    const hits = await ask('hits', this.#log, this.query, wanted.map((index) => this.#rows[index]!));
+    let hits: readonly Hit[];
+    try {
+      hits = await ask('hits', this.#log, this.query, wanted.map((index) => this.#rows[index]!));
+    } catch (error) {
+      if (id === this.#id) this.error = error instanceof Error ? error.message : String(error);
+      return;
+    }
     if (id !== this.#id) return;
     for (const [at, index] of wanted.entries()) this.#hits.set(index, hits[at]!);
     if (this.#hits.size > 2000) {

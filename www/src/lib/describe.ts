@@ -5,6 +5,7 @@ import { count } from './format.js';
 import { familyOf, kindOf } from './kinds.js';
 
 const LENGTH = 240;
+const LONGEST_REASON = 4000;
 
 /** The event's content in one line, shortened. */
 export function summaryOf(event: SessionEvent): string {
@@ -74,7 +75,18 @@ function chunkText(chunk: unknown): string {
 function turnText(type: string, data: unknown): string {
   const turn = `turn ${text(field(data, 'turn'))}`;
   if (type.startsWith('step')) return `${turn}, step ${text(field(data, 'step'))}`;
-  return `${turn}: ${text(field(field(data, type === 'turn/end' ? 'reason' : 'trigger'), 'kind'))}`;
+  if (type === 'turn/end') return `${turn}: ${reasonOf(type, data)}`;
+  return `${turn}: ${text(field(field(data, 'trigger'), 'kind'))}`;
+}
+
+/** Why a turn ended, a compaction failed, a prompt was refused; empty for all else. */
+export function reasonOf(type: string, data: unknown): string {
+  if (type === 'turn/end') {
+    const reason = field(data, 'reason');
+    return [text(field(reason, 'kind')), text(field(reason, 'message') ?? field(reason, 'reason'))].filter((words) => words !== '').join(': ').slice(0, LONGEST_REASON);
+  }
+  if (type === 'compact/end') return text(field(data, 'error')).slice(0, LONGEST_REASON);
+  return type === 'prompt/blocked' ? text(field(data, 'reason')).slice(0, LONGEST_REASON) : '';
 }
 
 function requestText(type: string, data: unknown): string {

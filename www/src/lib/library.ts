@@ -2,6 +2,12 @@
 
 import type { HeaderFacts, Source } from './protocol.js';
 
+/** A file, and where in what was dropped or picked it lies. */
+export interface PathFile {
+  readonly file: File;
+  readonly path: string;
+}
+
 /** A log that can be opened. */
 export interface Entry {
   /** Unlike that of any other. */
@@ -23,8 +29,25 @@ export function urlEntry(address: string, group: 'example' | 'link' = 'link', ab
   return { key: `log=${address}`, name, source: { kind: 'url', name, url: url.href }, group, ...(about !== undefined && { about }) };
 }
 
-export function fileEntry(file: File, path = file.name): Entry {
-  return { key: `file=${path}`, name: path, source: { kind: 'file', name: path, file }, group: 'file' };
+export function fileEntry(file: File, path = file.name, related: readonly PathFile[] = []): Entry {
+  const source: Source = { kind: 'file', name: path, file, ...(related.length > 0 && { related: related.map(({ file: beside, path: name }) => ({ name, file: beside })) }) };
+  return { key: `file=${path}`, name: path, source, group: 'file' };
+}
+
+/** The files of sub-agents that Claude Code keeps beside that of a session: `<session>/subagents/agent-*.jsonl`. */
+const BESIDE = /^((?:.*\/)?[^/]+)\/subagents\/agent-[^/]*\.jsonl$/;
+
+/** Entries of files; those of sub-agents go with their session, where that is among them. */
+export function fileEntries(files: readonly PathFile[]): Entry[] {
+  const paths = new Set(files.map(({ path }) => path));
+  const beside = new Map<string, PathFile[]>();
+  const own = files.filter((found) => {
+    const session = BESIDE.exec(found.path)?.[1];
+    if (session === undefined || !paths.has(`${session}.jsonl`)) return true;
+    beside.set(`${session}.jsonl`, [...(beside.get(`${session}.jsonl`) ?? []), found]);
+    return false;
+  });
+  return own.map(({ file, path }) => fileEntry(file, path, beside.get(path)?.sort((a, b) => (a.path < b.path ? -1 : 1))));
 }
 
 export function storedEntry(header: HeaderFacts): Entry {
@@ -41,17 +64,18 @@ export const EXAMPLES: readonly { readonly file: string; readonly about: string 
 ];
 
 /** Files of a drop, those of folders among them. */
-export async function filesOf(transfer: DataTransfer): Promise<{ file: File; path: string }[]> {
+export async function filesOf(transfer: DataTransfer): Promise<PathFile[]> {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   if (entries.length === 0) return [...transfer.files].map((file) => ({ file, path: file.name }));
-  const found: { file: File; path: string }[] = [];
+  const found: PathFile[] = [];
   for (const entry of entries) await walk(entry, '', found);
   return found;
 }
 
-const MOST = 2000;
+/** Files of folders that are looked at. */
+export const MOST = 2000;
 
-async function walk(entry: FileSystemEntry, folder: string, found: { file: File; path: string }[]): Promise<void> {
+async function walk(entry: FileSystemEntry, folder: string, found: PathFile[]): Promise<void> {
   if (found.length >= MOST) return;
   const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
   if (entry.isFile) {
@@ -67,7 +91,7 @@ async function walk(entry: FileSystemEntry, folder: string, found: { file: File;
   }
 }
 
-const LOGS = /\.(?:jsonl|ndjson|json|db|sqlite|log)$/i;
+const LOGS = /\.(?:jsonl|ndjson|json|log|jsonl\.zstd?)$/i;
 
 /** Whether a file of a folder may be a log. */
 export function maybeLog(path: string): boolean {

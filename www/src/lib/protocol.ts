@@ -2,9 +2,9 @@
 
 import type { Family } from './kinds.js';
 
-/** Where a log comes from. */
+/** Where a log comes from. A file may have the files of its sub-agents beside it. */
 export type Source =
-  | { readonly kind: 'file'; readonly name: string; readonly file: Blob }
+  | { readonly kind: 'file'; readonly name: string; readonly file: Blob; readonly related?: readonly { readonly name: string; readonly file: Blob }[] }
   /** A URL of this same origin. */
   | { readonly kind: 'url'; readonly name: string; readonly url: string }
   /** A session in the browser's own storage, by id. */
@@ -37,6 +37,10 @@ export interface LogFacts {
   readonly name: string;
   readonly header?: HeaderFacts;
   readonly rows: number;
+  /** Whether the number of every row is its place; not so in a log with gaps, repetitions or lines that are no events. */
+  readonly numbered: boolean;
+  /** The number of the last event; -1 where there is none. */
+  readonly lastSeq: number;
   readonly visible: number;
   readonly bytes: number;
   readonly turns: number;
@@ -73,7 +77,7 @@ export interface ImportFacts {
   readonly anomalies: readonly { readonly code: string; readonly message: string; readonly line?: number }[];
   readonly anomalyCount: number;
   /** The other sessions of the file: forks and sub-agents. */
-  readonly others: readonly { readonly id: string; readonly role: string; readonly events: number; readonly bytes: Blob }[];
+  readonly others: readonly { readonly header: HeaderFacts; readonly role: string; readonly events: number; readonly bytes: Blob }[];
 }
 
 /** One row of the timeline. */
@@ -251,6 +255,14 @@ export interface Finding {
   readonly line?: number;
   readonly byte?: number;
   readonly related: readonly number[];
+}
+
+/** What lies over an event. */
+export interface Provenance {
+  /** The message that a log-only event is a part of: a chunk of its stream, a call that it makes, the text of a summary. */
+  readonly part?: { readonly seq: number; readonly type: string };
+  /** The replacements over it, or over that message, from the one that covers it to the one on the surface. */
+  readonly covers: readonly number[];
 }
 
 export interface StepNumbers {

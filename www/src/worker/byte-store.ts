@@ -1,4 +1,13 @@
-/** The bytes of a log, where the browser keeps them: a file of the person's disk stays there until a part of it is read. */
+/** The bytes of a log, where the browser keeps them: a large file of the person's disk stays there until a part of it is read. */
+
+/** A file of the disk was changed or removed since it was opened; browsers read it no more. */
+export class FileChangedError extends Error {
+  readonly code = 'FILE_CHANGED';
+
+  constructor(cause: unknown) {
+    super('The file cannot be read any more: it was changed, moved or removed since it was opened. Open it again.', { cause });
+  }
+}
 
 export class ByteStore {
   #parts: Blob[] = [];
@@ -25,12 +34,12 @@ export class ByteStore {
     return this.#whole;
   }
 
-  /** @throws (rejects) where a file was changed or removed since it was opened */
+  /** @throws (rejects) FileChangedError */
   async read(from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return new Uint8Array(await this.blob().slice(from, to).arrayBuffer());
     } catch (cause) {
-      throw new Error('The file cannot be read any more: it was changed, moved or removed since it was opened. Open it again.', { cause });
+      throw new FileChangedError(cause);
     }
   }
 }

@@ -31,6 +31,16 @@ export function itemsOf(log: Log): { length: number; at(index: number): number; 
   return items.rows;
 }
 
+const BEGINNINGS: ReadonlySet<number> = new Set([Kind.turnStart, Kind.stepStart, Kind.header, Kind.headerDelta, Kind.chunk]);
+
+/** The place of the item that a row is part of, and the item's row. */
+export function placeInConversation(log: Log, row: number): { place: number; row: number } {
+  const items = itemsOf(log);
+  const before = items.lastAtMost(row);
+  const place = Math.max(0, BEGINNINGS.has(log.outline.kinds.at(row)) ? Math.min(before + 1, items.length - 1) : before);
+  return { place, row: items.at(place) };
+}
+
 export async function conversationOf(log: Log, from: number, to: number): Promise<ConversationItem[]> {
   const rows = itemsOf(log);
   const items: ConversationItem[] = [];

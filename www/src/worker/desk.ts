@@ -3,12 +3,13 @@
 import { init, PalimpsestError } from 'palimpsest';
 import type {
   Comparison, ConversationItem, Filters, Finding, HeaderFacts, Hit, LogFacts, MessageText, ModelState, Notice, Numbers,
-  Redaction, RequestDiff, Row, SalvageFacts, SearchQuery, Secrets, Source, StripBins, Stratum, TakeForm,
+  Provenance, Redaction, RequestDiff, Row, SalvageFacts, SearchQuery, Secrets, Source, StripBins, Stratum, TakeForm,
 } from '../lib/protocol.js';
 import { check } from './check.js';
 import { compare } from './compare.js';
-import { conversationOf, itemsOf } from './conversation.js';
+import { conversationOf, itemsOf, placeInConversation } from './conversation.js';
 import { Follower } from './follow.js';
+import { foreignFormat, foreignHeader, headerFacts } from './foreign.js';
 import { Log } from './log.js';
 import { numbersOf } from './numbers.js';
 import { readInto, storage } from './open.js';
@@ -16,7 +17,7 @@ import { diffOf, messagesOf, modelAt, requestText } from './requests.js';
 import { repairOf, salvageOf } from './salvage.js';
 import { describeRows, rowsAt } from './rows.js';
 import { hitsOf, search } from './search.js';
-import { coversOf, strataOf, stratumOf } from './strata.js';
+import { provenanceOf, strataOf, stratumOf } from './strata.js';
 import { stripOf } from './strip.js';
 import { secretsIn, take } from './take.js';
 
@@ -52,6 +53,8 @@ export class Desk {
       });
     } catch (error) {
       this.close(id);
+      // What was read of a log of ours is shown; one that is being converted, or fetched, has nothing to show yet.
+      if (signal.aborted) throw new Error('Reading was stopped before there was anything to show. Open it again to read all of it.', { cause: error });
       throw error;
     } finally {
       this.#running.delete(`open ${id}`);
@@ -79,6 +82,8 @@ export class Desk {
     const log = new Log(-1, source.name);
     const head = source.kind === 'file' ? source.file.slice(0, 1 << 16) : source.kind === 'url' ? await (await fetch(source.url)).blob().then((blob) => blob.slice(0, 1 << 16)) : undefined;
     if (!head) return (await this.stored()).find((header) => header.id === (source.kind === 'stored' ? source.id : ''));
+    const foreign = await foreignFormat(head, source.name);
+    if (foreign) return foreignHeader(head, source.name, foreign);
     const bytes = new Uint8Array(await head.arrayBuffer());
     const end = bytes.indexOf(0x0a);
     log.takeHeader(end < 0 ? bytes : bytes.subarray(0, end), 0);
@@ -89,7 +94,7 @@ export class Desk {
   async stored(): Promise<HeaderFacts[]> {
     await init();
     const { sessions } = await storage().list();
-    return sessions.map(({ id, createdAt, cwd, parentSession, seedLength }) => ({ id, createdAt, ...(cwd !== undefined && { cwd }), ...(parentSession !== undefined && { parentSession }), ...(seedLength !== undefined && { seedLength }) })).reverse();
+    return sessions.map(headerFacts).reverse();
   }
 
   /** Removes a session from the browser's own storage, for good. */
@@ -134,15 +139,16 @@ export class Desk {
     return { index: visible.indexOf(row), length: visible.length, filtered: visible.filtered };
   }
 
-  /** The row of the place `index`, and the row of a seq; -1 when there is none. */
-  rowAt(id: number, index: number): { row: number; seq: number } {
-    const { visible, outline } = this.#log(id);
-    const row = visible.rowAt(Math.min(Math.max(0, index), Math.max(0, visible.length - 1)));
-    return { row, seq: outline.seqOf(row) };
-  }
-
+  /** The row of a seq; -1 when there is none. */
   rowOf(id: number, seq: number): number {
     return this.#log(id).outline.rowOf(seq);
+  }
+
+  /** The seq that leads to a row, and to no other; undefined where none does. */
+  seqOf(id: number, row: number): number | undefined {
+    const { outline } = this.#log(id);
+    const seq = outline.seqOf(row);
+    return outline.rowOf(seq) === row ? seq : undefined;
   }
 
   strip(id: number, from: number, to: number, bins: number, axis: 'events' | 'time'): StripBins {
@@ -164,9 +170,9 @@ export class Desk {
     return conversationOf(this.#log(id), from, to);
   }
 
-  /** The item at or before a row. */
-  conversationPlace(id: number, row: number): number {
-    return Math.max(0, itemsOf(this.#log(id)).lastAtMost(row));
+  /** The item that a row is part of: what begins something belongs to what follows, all else to what is before it. */
+  conversationPlace(id: number, row: number): { place: number; row: number } {
+    return placeInConversation(this.#log(id), row);
   }
 
   /** The surface after an event, or the request of the step that was open then. */
@@ -202,8 +208,8 @@ export class Desk {
     return stratumOf(this.#log(id), seq);
   }
 
-  covers(id: number, seq: number): number[] {
-    return coversOf(this.#log(id), seq);
+  provenance(id: number, row: number): Provenance {
+    return provenanceOf(this.#log(id), row);
   }
 
   // ------------------------------------------------------------------------------------ numbers, findings, forks
@@ -241,11 +247,11 @@ export class Desk {
 
   // --------------------------------------------------------------------------------------------- taking away
 
-  take(id: number, form: TakeForm, redaction?: Redaction): Blob {
+  take(id: number, form: TakeForm, redaction?: Redaction): Promise<Blob> {
     return take(this.#log(id), form, redaction);
   }
 
-  secrets(id: number, redaction: Redaction): Secrets {
+  secrets(id: number, redaction: Redaction): Promise<Secrets> {
     return secretsIn(this.#log(id), redaction);
   }
 

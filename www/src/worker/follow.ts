@@ -27,7 +27,10 @@ export class Follower {
         this.#take(event);
         timer ??= setTimeout(() => {
           timer = undefined;
-          if (!this.#signal.aborted) grown();
+          if (this.#signal.aborted) return;
+          // Looks at all rows: once for all events that were gathered.
+          this.#log.visible.refresh();
+          grown();
         }, GATHER);
       }
     } catch (error) {
@@ -48,7 +51,6 @@ export class Follower {
       log.fail(error);
     }
     log.closers = [];
-    log.visible.refresh();
   }
 }
 

@@ -88,6 +88,8 @@ export class Log {
       name: this.name,
       ...(header && { header }),
       rows: outline.length,
+      numbered: outline.numbered,
+      lastSeq: outline.lastSeq,
       visible: this.visible.length,
       bytes: this.store.size,
       turns: outline.turns.row.length,

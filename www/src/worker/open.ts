@@ -7,6 +7,7 @@
 import { init, openBlob, SessionReader, SessionStore } from 'palimpsest';
 import { attach, indexeddb } from 'palimpsest/indexeddb';
 import type { Source } from '../lib/protocol.js';
+import { ByteStore } from './byte-store.js';
 import { convert, foreignFormat } from './foreign.js';
 import { LineSplitter } from './lines.js';
 import type { Log } from './log.js';
@@ -14,7 +15,7 @@ import type { Log } from './log.js';
 /** Small at first, so that the first rows are there at once. */
 const FIRST = 1 << 18;
 const CHUNK = 1 << 22;
-/** A log of at most so many bytes is kept in memory, where it is read faster. */
+/** A log of at most so many bytes is kept by the page, where it is read faster. */
 const SMALL = 1 << 26;
 
 let adapter: ReturnType<typeof attach> | undefined;
@@ -90,7 +91,7 @@ async function openInPlace(log: Log, reading: Reading): Promise<void> {
 
 async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total?: number }> {
   const { signal } = reading;
-  if (source.kind === 'file') return fromFile(log, source.file, reading);
+  if (source.kind === 'file') return fromFile(log, source.file, reading, source.related);
   if (source.kind === 'stored') {
     log.store.append(new Blob([await storage().export(source.id) as Uint8Array<ArrayBuffer>]));
     return { chunks: slices(log), total: log.store.size };
@@ -111,17 +112,32 @@ async function bytesOf(log: Log, source: Source, reading: Reading): Promise<{ ch
   return { chunks: kept(log, ours), ...(known && { total: length }) };
 }
 
-async function fromFile(log: Log, file: Blob, reading: Reading): Promise<{ chunks: AsyncIterable<Uint8Array>; total: number }> {
+async function fromFile(log: Log, file: Blob, reading: Reading, related: readonly { name: string; file: Blob }[] = []): Promise<{ chunks: AsyncIterable<Uint8Array>; total: number }> {
   const foreign = await foreignFormat(file, log.name);
-  log.store.append(foreign ? await convert(log, file, foreign, reading.signal, (done, all) => { reading.progress('convert', done, all); }) : file);
+  // The log of an agent at work changes on the disk, and can be read no more then: what is small is kept as it was.
+  if (!foreign && file.size <= SMALL) return { chunks: copied(log, file), total: file.size };
+  log.store.append(foreign ? await convert(log, file, related, foreign, reading.signal, (done, all) => { reading.progress('convert', done, all); }) : file);
   return { chunks: slices(log), total: log.store.size };
 }
 
-async function* slices(log: Log): AsyncGenerator<Uint8Array> {
-  const { size } = log.store;
+async function* slices({ store }: Log): AsyncGenerator<Uint8Array> {
+  for (const [from, to] of cuts(store.size)) yield await store.read(from, to);
+}
+
+async function* copied({ store }: Log, file: Blob): AsyncGenerator<Uint8Array> {
+  const source = new ByteStore();
+  source.append(file);
+  for (const [from, to] of cuts(file.size)) {
+    const bytes = await source.read(from, to);
+    store.append(bytes);
+    yield bytes;
+  }
+}
+
+function* cuts(size: number): Generator<[from: number, to: number]> {
   for (let at = 0; at < size; ) {
     const end = Math.min(size, at + (at === 0 ? FIRST : CHUNK));
-    yield await log.store.read(at, end);
+    yield [at, end];
     at = end;
   }
 }

@@ -53,6 +53,17 @@ export class Outline {
     return this.kinds.length;
   }
 
+  /** Whether the seq of every row is the row. */
+  get numbered(): boolean {
+    return this.#seqs === undefined;
+  }
+
+  /** The seq of the last row that has one; -1 where none has. */
+  get lastSeq(): number {
+    for (let row = this.length - 1; row >= 0; row--) if (this.seqOf(row) >= 0) return this.seqOf(row);
+    return -1;
+  }
+
   seqOf(row: number): number {
     return this.#seqs !== undefined && row >= this.#seqs.from ? (this.#seqs.values[row - this.#seqs.from] ?? -1) : row;
   }

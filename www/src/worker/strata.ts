@@ -1,8 +1,9 @@
 /** Replacements and what lies under them. */
 
-import { familyOf, Kind, NONE } from '../lib/kinds.js';
-import type { Stratum, StratumNode } from '../lib/protocol.js';
+import { familyOf, Flag, Kind, NONE } from '../lib/kinds.js';
+import type { Provenance, Stratum, StratumNode } from '../lib/protocol.js';
 import type { Log } from './log.js';
+import type { Outline } from './outline.js';
 import { tokensOf } from './requests.js';
 import { summariesOf } from './rows.js';
 import type { Replace } from './shadows.js';
@@ -23,11 +24,26 @@ export async function stratumOf(log: Log, seq: number): Promise<Stratum | undefi
   return replace && describe(log, replace);
 }
 
-/** The replacements over an event, from the one that covers it to the one on the surface. */
-export function coversOf({ outline: { shadows } }: Log, seq: number): number[] {
+/** What lies over the event of a row, or over the message that it is a part of. */
+export function provenanceOf({ outline }: Log, row: number): Provenance {
+  const message = messageOf(outline, row);
   const covers: number[] = [];
-  for (let cover = shadows.coverOf(seq); cover; cover = shadows.coverOf(cover.seq)) covers.push(cover.seq);
-  return covers;
+  for (let cover = outline.shadows.coverOf(outline.seqOf(message ?? row)); cover; cover = outline.shadows.coverOf(cover.seq)) covers.push(cover.seq);
+  return { ...(message !== undefined && { part: { seq: outline.seqOf(message), type: outline.typeNames.nameOf(outline.types.at(message)) } }), covers };
+}
+
+/** The row of the message that a log-only event is a part of: chunks and summaries come before it, calls after it. */
+function messageOf({ kinds, flags, stepOf, length }: Outline, row: number): number | undefined {
+  const kind = kinds.at(row);
+  if (kind === Kind.compactSummary) {
+    for (let at = row + 1; at < length && kinds.at(at) !== Kind.compactEnd; at++) if ((flags.at(at) & Flag.replace) !== 0) return at;
+    return undefined;
+  }
+  if (kind !== Kind.chunk && kind !== Kind.toolCall) return undefined;
+  const step = stepOf.at(row);
+  const direction = kind === Kind.chunk ? 1 : -1;
+  for (let at = row + direction; step !== NONE && at >= 0 && at < length && stepOf.at(at) === step; at += direction) if (kinds.at(at) === Kind.assistant) return at;
+  return undefined;
 }
 
 async function describe(log: Log, { seq, start, end, count }: Replace): Promise<Stratum> {

@@ -6,16 +6,17 @@ import { findSecrets, redactSession, type Pattern, type RedactOptions, type Secr
 import type { Redaction, Secrets, TakeForm } from '../lib/protocol.js';
 import type { Log } from './log.js';
 import { jsonText } from './requests.js';
+import { proveToEnd } from './search.js';
 
 /** Most hits that are shown in a preview; all are taken out. */
 const HITS = 500;
 
-/** The file of a form. @throws what the package says of a pattern that cannot be used */
-export function take(log: Log, form: TakeForm, redaction: Redaction | undefined): Blob {
+/** The file of a form. @throws (rejects) what the package says of a pattern that cannot be used */
+export async function take(log: Log, form: TakeForm, redaction: Redaction | undefined): Promise<Blob> {
   if (!redaction && form.what === 'jsonl') return log.store.blob();
   if (!redaction && form.what === 'selection') return lines(log, form.from, form.to);
   if (!redaction) return write(log.live, form);
-  const { session } = redactSession(log.live, optionsOf(redaction));
+  const { session } = redactSession(log.live, await optionsOf(log, redaction));
   try {
     return write(session, form);
   } finally {
@@ -24,8 +25,8 @@ export function take(log: Log, form: TakeForm, redaction: Redaction | undefined)
 }
 
 /** What would be taken out. */
-export function secretsIn(log: Log, redaction: Redaction): Secrets {
-  const { hits, counts } = findSecrets(log.live, { ...optionsOf(redaction), maxHits: HITS });
+export async function secretsIn(log: Log, redaction: Redaction): Promise<Secrets> {
+  const { hits, counts } = findSecrets(log.live, { ...(await optionsOf(log, redaction)), maxHits: HITS });
   return { hits: hits.map(({ seq, path, kind, placeholder, excerpt, masked }) => ({ ...(seq !== undefined && { seq }), path, kind, placeholder, excerpt, masked })), counts };
 }
 
@@ -40,22 +41,25 @@ function write(session: Session, form: TakeForm): Blob {
   }
 }
 
-/** The header line and the lines of a range of rows, as they are stored. */
+/** The header line, and the lines from the first event that is numbered `from` or more to the last that is numbered `to` or less. */
 function lines({ store, outline, headEnd }: Log, from: number, to: number): Blob {
-  const last = Math.min(to, outline.length - 1);
-  return new Blob([store.blob().slice(0, headEnd), store.blob().slice(outline.offsets.at(from), outline.endOf(last))]);
+  let first = 0;
+  while (first < outline.length && outline.seqOf(first) < from) first++;
+  let last = outline.length - 1;
+  while (last >= first && (outline.seqOf(last) < 0 || outline.seqOf(last) > to)) last--;
+  const head = store.blob().slice(0, headEnd);
+  return last < first ? head : new Blob([head, store.blob().slice(outline.offsets.at(first), outline.endOf(last))]);
 }
 
-function optionsOf({ kinds, words, patterns }: Redaction): RedactOptions {
-  return {
-    kinds: kinds as SecretKind[],
-    words,
-    patterns: patterns.map((source): Pattern => {
-      try {
-        return { kind: 'own', pattern: new RegExp(source) };
-      } catch (error) {
-        throw new Error(`${source} is no regular expression: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-      }
-    }),
-  };
+async function optionsOf(log: Log, { kinds, words, patterns }: Redaction): Promise<RedactOptions> {
+  const own = patterns.map((source): Pattern => {
+    try {
+      return { kind: 'own', pattern: new RegExp(source) };
+    } catch (error) {
+      throw new Error(`${source} is no regular expression: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  });
+  // Here nobody could stop one that does not end.
+  await proveToEnd(log, patterns);
+  return { kinds: kinds as SecretKind[], words, patterns: own };
 }

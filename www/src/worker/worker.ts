@@ -1,6 +1,7 @@
 /** The worker: all work on logs happens here. */
 
 import { PalimpsestError } from 'palimpsest';
+import { FileChangedError } from './byte-store.js';
 import { Desk } from './desk.js';
 
 /** A request of the page. */
@@ -27,6 +28,6 @@ async function answer({ call, method, args }: Call): Promise<Answer> {
     if (!task || method === 'constructor') throw new Error(`The worker has no ${method}`);
     return { call, result: await task.apply(desk, [...args]) };
   } catch (error) {
-    return { call, error: { code: error instanceof PalimpsestError ? error.code : 'ERROR', message: error instanceof Error ? error.message : String(error) } };
+    return { call, error: { code: error instanceof PalimpsestError || error instanceof FileChangedError ? error.code : 'ERROR', message: error instanceof Error ? error.message : String(error) } };
   }
 }
