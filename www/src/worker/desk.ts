@@ -52,9 +52,11 @@ export class Desk {
         },
       });
     } catch (error) {
+      // Closing stops what runs, so that it must be known before whether somebody else has.
+      const { aborted } = signal;
       this.close(id);
       // What was read of a log of ours is shown; one that is being converted, or fetched, has nothing to show yet.
-      if (signal.aborted) throw new Error('Reading was stopped before there was anything to show. Open it again to read all of it.', { cause: error });
+      if (aborted) throw new Error('Reading was stopped before there was anything to show. Open it again to read all of it.', { cause: error });
       throw error;
     } finally {
       this.#running.delete(`open ${id}`);
