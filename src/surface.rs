@@ -114,11 +114,12 @@ impl Surface {
         let (low, high) = (guess.saturating_sub(NEAR), len.min(guess + NEAR));
         let above = low == 0 || self.nodes.get(low - 1).is_some_and(before);
         let below = high == len || !self.nodes.get(high).is_some_and(before);
-        match (above, below) {
-            (true, true) => self.nodes.partition_point_in(low..high, before),
-            (true, false) => self.nodes.partition_point_in(high..len, before),
-            (false, _) => self.nodes.partition_point_in(0..low, before),
-        }
+        let range = match (above, below) {
+            (true, true) => low..high,
+            (true, false) => high..len,
+            (false, _) => 0..low,
+        };
+        self.nodes.partition_point_in(range, before)
     }
 
     /// Seqs of the nodes on the surface, head to tail.

@@ -2,9 +2,10 @@
 //!
 //! - [`scratch`]: the memory into which the façade writes what it appends.
 //! - [`session`]: a session's handle. [`reader`]: a reader's handle. [`pure`]: functions on texts.
-//! - [`invariants`]: a checker's handle. [`source`]: bytes that stay with the host.
+//! - [`invariants`]: a checker's handle. [`source`]: bytes that stay with the host. [`memory`]: how it grows.
 
 mod invariants;
+mod memory;
 mod pure;
 mod reader;
 mod scratch;

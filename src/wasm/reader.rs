@@ -1,11 +1,11 @@
 //! A reader's handle.
 
+use super::memory::grow;
 use super::session::CoreSession;
 use super::source::HostSource;
 use super::thrown;
 use crate::jsonl::Reader;
 use js_sys::Function;
-use std::hint::black_box;
 use wasm_bindgen::prelude::*;
 
 /// Reads one stored session: `reserve`, put bytes there, `commit`; then `finish`.
@@ -16,12 +16,6 @@ pub struct CoreReader {
     /// Bytes read, and the mark at which memory is grown next.
     read: usize,
     grown: usize,
-}
-
-/// Grows linear memory by one allocation that is given back at once. Growing in steps of a block
-/// would make the engine look at the whole heap each time.
-fn grow(bytes: usize) {
-    drop(black_box(Vec::<u8>::with_capacity(bytes)));
 }
 
 #[wasm_bindgen]

@@ -1,6 +1,6 @@
 //! A session's handle.
 
-use super::{array, scratch, text, thrown};
+use super::{array, memory, scratch, text, thrown};
 use crate::parts::Parts;
 use crate::position;
 use crate::session::{Session, SessionHeader};
@@ -58,7 +58,9 @@ impl CoreSession {
     /// Appends the records in the first `used` bytes of the scratch area; only the last may be refused.
     #[wasm_bindgen(js_name = appendRecords)]
     pub fn append_records(&mut self, used: usize) -> JsResult<()> {
-        scratch::append(&mut self.session, used).map_err(thrown)
+        let appended = scratch::append(&mut self.session, used);
+        memory::keep_ahead();
+        appended.map_err(thrown)
     }
 
     /// Appends the event lines in the first `used` bytes of the scratch area; stops at the first that
@@ -196,12 +198,6 @@ impl CoreSession {
     /// Events that close an open tail turn, as one JSON array.
     pub fn closers(&self) -> String {
         array(&self.session.closers())
-    }
-
-    /// Whether the cut before the surface node `before` (none: after the tail) keeps pairs whole.
-    #[wasm_bindgen(js_name = isBalanced)]
-    pub fn is_balanced(&self, before: Option<u32>) -> JsResult<bool> {
-        self.session.is_balanced(before).map_err(thrown)
     }
 
     /// A child sharing the events through `boundary` (inclusive; none: no events).
