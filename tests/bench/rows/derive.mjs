@@ -3,7 +3,7 @@ import { keep, timedEach } from '../measure.mjs';
 import { chosen, compare, contestants, withPi } from './compare.mjs';
 
 /** Derivations in one run: few beside the surface's length, and fewer of what takes milliseconds. */
-const times = (adapter) => (adapter.name === 'ours' || adapter.name === 'peer' ? 100 : 5);
+const times = (adapter) => (adapter.name === 'ours' || adapter.name === 'peer' ? 1000 : 5);
 
 /** A session with these messages, derived once. */
 function ready(adapter, payloads) {
