@@ -48,7 +48,7 @@ export class Ledger {
         }
         this.look(text, envelope, entry, placed.seq, placed.branch);
       } else if (due !== undefined) {
-        this.found.fault('SEQ_IMPLAUSIBLE', 'error', entry, { message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${envelope.seq}, and ${due} was due; no other record leads to it`, action: this.keep(text, entry) });
+        this.found.fault('SEQ_IMPLAUSIBLE', 'error', entry, { message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${envelope.seq}, and ${due} was due; no other record ${envelope.seq < due ? 'goes on from' : 'leads to'} it`, action: this.keep(text, entry) });
       } else {
         this.found.fault('FORKED_SEQUENCE', 'error', entry, { message: 'the sequence is forked more often than branches are told apart', action: this.keep(text, entry) });
       }

@@ -3,7 +3,8 @@
  *
  * - lines stand in another order than their seqs: the due ones still come, and each goes to its place;
  * - records are missing: those behind it go on from it, and nothing fills the gap;
- * - its seq is wrong: the due ones come and never lead to it. It is set aside.
+ * - its seq is wrong: the due ones come and never lead to it. It is set aside, and so is one whose seq is another's already
+ *   and with which nothing goes on.
  *
  * Where more wait than a disorder of neighbours explains, only the whole file shows why: all that comes is collected, and
  * has its place when the log has ended, in the order of the seqs if that is what the evidence says.
@@ -11,7 +12,7 @@
  * What stands in line always has its place before what waits for it.
  */
 
-import type { Branch, Hole } from './branch.js';
+import { type Branch, type Hole, WIDEST_GAP } from './branch.js';
 import { type Entry, restored, stored, type StoredEntry } from './entry.js';
 import { orderBySeq } from './order.js';
 import type { Placed, Writers } from './writers.js';
@@ -23,7 +24,7 @@ export interface Settled {
   readonly placed?: Placed;
   /** It stood before records that come before it. */
   readonly early?: boolean;
-  /** It was set aside: this seq was due, and no record leads to its own. */
+  /** It was set aside: this seq was due, and no record leads to its own, or goes on from it. */
   readonly due?: number;
 }
 
@@ -44,7 +45,7 @@ type Collected = StoredEntry & Partial<Arrival>;
 /** Most records, and characters of them, that wait; and most holes that may be what they wait for. */
 const MOST_HELD = 256;
 const MOST_CHARACTERS = 32 << 20;
-const MOST_HOLES = 1024;
+const MOST_HOLES = WIDEST_GAP;
 
 /** As many records in a row are right about their seqs, whatever else comes. */
 const RUN = 8;
@@ -63,6 +64,8 @@ export class Waiting {
   #settling = false;
   /** The records come by their seqs, and not as in the file. */
   #reordered = false;
+  /** Branches of one record, with what was due when it came. It may be a second writer's first, or have a wrong seq. */
+  readonly #forks = new Map<Branch, { readonly settled: Settled; readonly due: number }>();
   /** How many records of each branch came when they were due, without having to wait. */
   readonly #inLine = new Map<Branch, number>();
   /** What could not be read since the last record that has a place, in file order. */
@@ -82,7 +85,7 @@ export class Waiting {
   /** Something could not be read. */
   hole(hole: Hole): void {
     this.#holes.push(hole);
-    if (this.#holes.length > MOST_HOLES) this.spare.push(this.#holes.shift()!);
+    if (this.#held.length > 0 && this.#holes.length > MOST_HOLES) this.spare.push(this.#holes.shift()!);
   }
 
   /** The next record of the file; a log must have begun. @returns what is settled by it */
@@ -108,6 +111,9 @@ export class Waiting {
     }
     const out: Settled[] = [];
     while (this.#held.length > 0) this.#settleFirst(out);
+    this.#setForksAside(1, out);
+    for (const { settled } of this.#forks.values()) out.push(settled);
+    this.#forks.clear();
     for (const hole of this.#holes.splice(0)) this.spare.push(hole);
     this.#settling = this.#reordered = false;
     yield out;
@@ -212,16 +218,39 @@ export class Waiting {
   }
 
   #put(entry: Entry, out: Settled[], waited = false): void {
-    const before = this.#holes.filter(({ byte }) => byte < entry.byte);
-    const placed = this.#writers.place(entry.text, entry.envelope, entry, before);
-    if (this.#holes.length > 0) {
-      const used = new Set(before.slice(0, placed?.gap?.unreadable ?? 0));
-      // As long as a record waits, the holes may be what it waits for.
-      if (this.#held.length === 0) for (const hole of before) if (!used.has(hole)) this.spare.push(hole);
-      this.#holes = this.#held.length === 0 ? this.#holes.filter(({ byte }) => byte >= entry.byte) : this.#holes.filter((hole) => !used.has(hole));
-    }
+    this.#setForksAside(MOST_HELD, out);
+    // Holes are in file order. Where the records are not, each hole may be what is missing anywhere.
+    let count = this.#reordered ? this.#holes.length : 0;
+    while (count < this.#holes.length && this.#holes[count]!.byte < entry.byte) count++;
+    const placed = this.#writers.place(entry.text, entry.envelope, entry, this.#holes.slice(0, count));
+    const used = placed?.gap?.unreadable ?? 0;
+    this.#holes.splice(0, used);
+    // As long as a record waits, the holes may be what it waits for.
+    if (this.#held.length === 0 && !this.#reordered) for (const hole of this.#holes.splice(0, count - used)) this.spare.push(hole);
     if (!waited && placed !== undefined) this.#inLine.set(placed.branch, (this.#inLine.get(placed.branch) ?? 0) + 1);
     const early = waited && !this.#reordered && placed !== undefined && placed.copyOf === undefined && placed.branch.furthest > entry.byte;
-    out.push({ entry, ...(placed && { placed }), ...(early && { early }) });
+    const settled: Settled = { entry, ...(placed && { placed }), ...(early && { early }) };
+    if (placed?.forked === true) {
+      const left = placed.branch.source!.branch;
+      this.#forks.set(placed.branch, { settled, due: left.next });
+      // Of two that say other things under one seq, the file's order would tell which one is gone on with.
+      if (this.#reordered) this.#writers.current = left;
+      return;
+    }
+    const fork = placed && this.#forks.get(placed.branch);
+    if (fork !== undefined) {
+      this.#forks.delete(placed!.branch);
+      out.push(fork.settled);
+    }
+    out.push(settled);
+  }
+
+  /** Sets those records aside with which nothing has gone on, while at least so many went on with what they left. */
+  #setForksAside(least: number, out: Settled[]): void {
+    for (const [branch, { settled: { entry }, due }] of this.#forks) {
+      if (branch.source!.branch.next - due < least || !this.#writers.drop(branch)) continue;
+      this.#forks.delete(branch);
+      out.push({ entry, due });
+    }
   }
 }
