@@ -107,6 +107,14 @@ describe('where the order alone is damaged, whatever its extent, the log is whol
     free(salvaged);
   });
 
+  it('40 lines of 1 MB each are reversed', async () => {
+    const large = lines.slice(0, 42).map((line) => line.replace('"data":{', `"data":{"large":"${'x'.repeat(1 << 20)}",`));
+    const salvaged = await salvage(bytesOf(header, [...large].reverse()));
+    assert.equal(salvaged.sessions.length, 1);
+    assert.ok(decode(salvaged.sessions[0]!.jsonl()) === `${large.join('\n')}\n`);
+    free(salvaged);
+  });
+
   it('20,000 lines in any order', async () => {
     const many = turns(3334);
     for (const name of ['the lines are reversed', 'the lines are shuffled']) {
@@ -234,6 +242,10 @@ describe('damage that is no disorder comes out as such', () => {
     assert.deepEqual(salvaged.sessions.map((session) => [session.id, ...linesOf(session)]), [['lost', ...first], ['plain', ...lines]]);
     assert.deepEqual(errors(salvaged), ['MISSING_HEADER', 'SECOND_HEADER']);
     free(salvaged);
+    const tail = lines.slice(900, 1000).map((line) => other(line, 'tail'));
+    const cut = await salvage(bytesOf('', [...tail, header.trimEnd(), ...lines.slice(0, 300)]), { name: 'lost.jsonl' });
+    assert.deepEqual(cut.sessions.map((session) => [session.id, ...linesOf(session).filter((line) => !line.startsWith('{"type":"repair/note"'))]), [['lost', ...tail], ['plain', ...lines.slice(0, 300)]]);
+    free(cut);
   });
 
   it('a seq that is none is kept apart', async () => {

@@ -58,6 +58,17 @@ export function orderBySeq(claims: readonly Claim[], tolerated: number, isTaken:
   return { indices, late: Math.max(late, 1), firstLate: Math.max(firstLate, 0) };
 }
 
+/**
+ * Whether records that stand before a header are of the log that it begins: they say nothing else under the same seqs as
+ * those behind it, and do not leave out seqs between these and themselves, as the tail of another log would.
+ */
+export function areOneLog(before: readonly Claim[], behind: readonly Claim[]): boolean {
+  const texts = new Map(before.map(({ seq, text }) => [seq, text]));
+  const lowest = before.reduce((least, { seq }) => Math.min(least, seq), Infinity);
+  const highest = behind.reduce((most, { seq }) => Math.max(most, seq), -1);
+  return behind.length === 0 || (lowest <= highest + 1 && behind.every(({ seq, text }) => (texts.get(seq) ?? text) === text));
+}
+
 interface Groups {
   /** Of each record: the rank of its seq among the seqs. */
   readonly rank: Int32Array;

@@ -16,8 +16,9 @@ import { badUtf8At, lossy, recover, withoutNonFinite } from './recover.js';
 import { headOf, parseRecord, type Parsed } from './record.js';
 import { conclude, type Salvaged } from './salvaged.js';
 import type { Place } from './branch.js';
-import { Ledger } from './ledger.js';
 import { type Entry, restored, stored, type StoredEntry } from './entry.js';
+import { Ledger } from './ledger.js';
+import { areOneLog } from './order.js';
 import { Waiting } from './waiting.js';
 import { Writers } from './writers.js';
 
@@ -229,17 +230,14 @@ class Salvager {
       this.#beginWithout();
       return;
     }
-    // Records before it that say other things under the same seqs are of another log.
-    const before = new Map(this.#first.slice(0, late.after).map(({ seq, text }) => [seq, text]));
     const behind = this.#first.slice(late.after);
-    if (behind.some(({ seq, text }) => before.has(seq) && before.get(seq) !== text)) {
+    const one = areOneLog(this.#first.slice(0, late.after), behind);
+    if (!one) {
       this.#first.length = late.after;
       this.#beginWithout();
-      this.#begins(late.text, late.value, late.piece);
-      this.#takeFirst(behind);
-    } else {
-      this.#begins(late.text, late.value, late.piece);
     }
+    this.#begins(late.text, late.value, late.piece);
+    if (!one) this.#takeFirst(behind);
   }
 
   #takeFirst(entries: readonly StoredEntry[]): void {

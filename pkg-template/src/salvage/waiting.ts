@@ -60,6 +60,8 @@ export class Waiting {
   #characters = 0;
   /** What has come since it was seen that only the whole file shows the order. */
   #collected: Collected[] | undefined;
+  /** Few are too many, since they are large. */
+  #large = false;
   /** The whole file is known: what cannot wait is settled. */
   #settling = false;
   /** The records come by their seqs, and not as in the file. */
@@ -100,7 +102,7 @@ export class Waiting {
     const collected = this.#collected ?? [];
     this.#collected = undefined;
     this.#settling = true;
-    const order = orderBySeq(collected, MOST_HELD, ({ seq, text }) => this.#writers.isBehind(seq) && this.#writers.copy(text, seq) === undefined);
+    const order = orderBySeq(collected, this.#large ? 0 : MOST_HELD, ({ seq, text }) => this.#writers.isBehind(seq) && this.#writers.copy(text, seq) === undefined);
     this.#reordered = order !== undefined;
     for (let at = 0; at < collected.length; at++) {
       const index = order?.indices[at] ?? at;
@@ -115,7 +117,7 @@ export class Waiting {
     for (const { settled } of this.#forks.values()) out.push(settled);
     this.#forks.clear();
     for (const hole of this.#holes.splice(0)) this.spare.push(hole);
-    this.#settling = this.#reordered = false;
+    this.#settling = this.#reordered = this.#large = false;
     yield out;
   }
 
@@ -141,6 +143,7 @@ export class Waiting {
   }
 
   #collect(): void {
+    this.#large = this.#characters > MOST_CHARACTERS;
     this.#collected = this.#held.splice(0).sort((a, b) => a.byte - b.byte).map(({ envelope: { seq }, ...held }) => ({ ...held, seq }));
     this.#characters = 0;
   }
