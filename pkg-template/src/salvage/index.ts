@@ -6,9 +6,10 @@
  * wrong with the file, line by line, and names the bytes that are lost. {@link repaired} gives the bytes of repaired logs.
  * Neither changes anything on disk. {@link inspect} finds the same in a log that loads, without holding it.
  *
- * The map: `salvage.ts` the reading, line by line; `chunks.ts`, `lines.ts`, `record.ts`, `recover.ts` bytes and texts; `waiting.ts`
- * whether it is a record's turn, `writers.ts` whose record it is, `branch.ts` one writer's sequence; `ledger.ts`, `finding.ts`,
- * `findings.ts` what is found; `salvaged.ts`, `repaired.ts` what comes of it; `inspect.ts` the way for a log that loads.
+ * The map: `salvage.ts` the reading, line by line; `chunks.ts`, `lines.ts`, `record.ts`, `recover.ts` bytes and texts;
+ * `entry.ts` a record without a place, `waiting.ts` whether it is its turn, `order.ts` the order of records that the file
+ * has lost; `writers.ts` whose record it is, `branch.ts` one writer's sequence; `ledger.ts`, `finding.ts`, `findings.ts`
+ * what is found; `salvaged.ts`, `repaired.ts` what comes of it; `inspect.ts` the way for a log that loads.
  */
 
 export type { SalvageSource } from './chunks.js';

@@ -3,7 +3,8 @@
 import type { Branch, Place } from './branch.js';
 import { FAULTS, type FaultCode, type KeptText, type LostRange } from './finding.js';
 import { Findings } from './findings.js';
-import type { Entry, Settled, Waiting } from './waiting.js';
+import type { Entry } from './entry.js';
+import type { Settled, Waiting } from './waiting.js';
 import type { Placed, Writers } from './writers.js';
 
 /** Most bytes of text that are kept beside the log. */
@@ -36,7 +37,8 @@ export class Ledger {
       this.found.fault('OUT_OF_ORDER', 'error', entry, { seq: placed!.seq, branch: placed!.branch, message: early.length === 1 ? FAULTS.OUT_OF_ORDER : `${early.length} records stand before others whose seqs are lower`, action: early.length === 1 ? 'it was put in its place' : 'they were put in their places' });
     }
     for (const { entry, placed, due } of settled) {
-      const { text, envelope, fault } = entry;
+      const { text, envelope, fault, late } = entry;
+      if (late !== undefined) this.found.fault('OUT_OF_ORDER', 'error', entry, { ...(placed && { seq: placed.seq, branch: placed.branch }), message: `${late === 1 ? 'the record stands' : `${late} records, of which this is the first, stand`} behind others whose seqs are higher`, action: 'the records were put in the order of their seqs' });
       if (placed !== undefined) {
         this.records++;
         this.#report(placed, entry);
@@ -46,7 +48,7 @@ export class Ledger {
         }
         this.look(text, envelope, entry, placed.seq, placed.branch);
       } else if (due !== undefined) {
-        this.found.fault('SEQ_IMPLAUSIBLE', 'error', entry, { message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${envelope.seq}, and ${due} was due; no other record leads to it`, action: this.keep(text, entry) });
+        this.found.fault('SEQ_IMPLAUSIBLE', 'error', entry, { message: `${FAULTS.SEQ_IMPLAUSIBLE}: ${envelope.seq}, and ${due} was due; no other record ${envelope.seq < due ? 'goes on from' : 'leads to'} it`, action: this.keep(text, entry) });
       } else {
         this.found.fault('FORKED_SEQUENCE', 'error', entry, { message: 'the sequence is forked more often than branches are told apart', action: this.keep(text, entry) });
       }

@@ -16,8 +16,10 @@ import { badUtf8At, lossy, recover, withoutNonFinite } from './recover.js';
 import { headOf, parseRecord, type Parsed } from './record.js';
 import { conclude, type Salvaged } from './salvaged.js';
 import type { Place } from './branch.js';
+import { type Entry, restored, stored, type StoredEntry } from './entry.js';
 import { Ledger } from './ledger.js';
-import { type Entry, Waiting } from './waiting.js';
+import { areOneLog } from './order.js';
+import { Waiting } from './waiting.js';
 import { Writers } from './writers.js';
 
 /** How to read. */
@@ -77,8 +79,8 @@ interface Cut extends Piece {
 const MOST_LINES = 1000;
 const MOST_BYTES = 64 << 20;
 
-/** Records before the header that are read as what should stand behind it. */
-const MOST_BEFORE_HEADER = 16;
+/** As many records before a header may simply have come too soon. With more of them, all records together show it. */
+const FEW_BEFORE_HEADER = 16;
 
 /** How much of what could not be read is told. */
 const excerpt = (bytes: Uint8Array): string => lossy(bytes.subarray(0, 200));
@@ -91,8 +93,9 @@ class Salvager {
   readonly #found: Findings;
   readonly #writers = new Writers();
   readonly #waiting = new Waiting(this.#writers);
-  /** Records that stand before the header. */
-  #first: Entry[] = [];
+  /** Records of a log that has not begun, since no header precedes them; and a header behind them, with how many precede it. */
+  #first: StoredEntry[] = [];
+  #lateHeader: { readonly text: string; readonly value: Readonly<Record<string, unknown>>; readonly piece: Piece; readonly after: number } | undefined;
   readonly #options: SalvageOptions;
   #cut: Cut | undefined;
   /** The log is of another version: its records are not ours to read. */
@@ -116,8 +119,8 @@ class Salvager {
     const last = this.#cutter.finish();
     if (last !== undefined) this.#line(last);
     this.#giveUp(true);
-    this.#beginWithout();
-    this.#ledger.settle(this.#waiting.finish());
+    this.#beginFirst();
+    this.#settleWaiting();
     if (this.bytes === 0) this.#found.fault('EMPTY_FILE', 'error', { line: 1, byte: 0 });
     else if (this.#writers.branches.length === 0 && !this.#foreign) this.#found.fault('MISSING_HEADER', 'error', { line: 1, byte: 0 }, { message: 'the file holds no session header and no event' });
     const { lost, kept, records, copies } = this.#ledger;
@@ -216,8 +219,33 @@ class Salvager {
       return;
     }
     // The header may stand in the wrong place, like any other line.
-    this.#first.push(entry);
-    if (this.#first.length > MOST_BEFORE_HEADER) this.#beginWithout();
+    this.#first.push(stored(entry));
+  }
+
+  /** Begins the log of the records that no header precedes. */
+  #beginFirst(): void {
+    const late = this.#lateHeader;
+    this.#lateHeader = undefined;
+    if (late === undefined) {
+      this.#beginWithout();
+      return;
+    }
+    const behind = this.#first.slice(late.after);
+    const one = areOneLog(this.#first.slice(0, late.after), behind);
+    if (!one) {
+      this.#first.length = late.after;
+      this.#beginWithout();
+    }
+    this.#begins(late.text, late.value, late.piece);
+    if (!one) this.#takeFirst(behind);
+  }
+
+  #takeFirst(entries: readonly StoredEntry[]): void {
+    for (const entry of entries) this.#ledger.settle(this.#waiting.take(restored(entry)));
+  }
+
+  #settleWaiting(): void {
+    for (const settled of this.#waiting.finish()) this.#ledger.settle(settled);
   }
 
   /** Begins a log for records that no header precedes. */
@@ -225,14 +253,23 @@ class Salvager {
     const first = this.#first.splice(0);
     if (first[0] === undefined) return;
     this.#found.fault('MISSING_HEADER', 'error', first[0], { action: `the session is called ${JSON.stringify(this.#nameAsId())}` });
-    this.#begin({ createdAt: first[0].envelope.time });
-    for (const entry of first) this.#ledger.settle(this.#waiting.take(entry));
+    this.#begin({ createdAt: restored(first[0]).envelope.time });
+    this.#takeFirst(first);
   }
 
   // -------------------------------------------------------------------------------------------------------- headers
 
   #header(text: string, value: Readonly<Record<string, unknown>>, piece: Piece): void {
-    this.#ledger.settle(this.#waiting.finish());
+    if (this.#writers.branches.length === 0 && this.#lateHeader === undefined && this.#first.length > FEW_BEFORE_HEADER && value.version === 0) {
+      this.#lateHeader = { text, value, piece: { ...piece, bytes: new Uint8Array(0) }, after: this.#first.length };
+      return;
+    }
+    if (this.#lateHeader !== undefined || this.#first.length > FEW_BEFORE_HEADER) this.#beginFirst();
+    this.#begins(text, value, piece);
+  }
+
+  #begins(text: string, value: Readonly<Record<string, unknown>>, piece: Piece): void {
+    this.#settleWaiting();
     const first = this.#writers.branches.length === 0;
     const code = this.#writers.begin(text);
     if (code === 'UNSUPPORTED_VERSION' && first) {
@@ -248,7 +285,7 @@ class Salvager {
       this.#begin(value);
     }
     if (this.#first[0] !== undefined) this.#found.fault('OUT_OF_ORDER', 'error', piece, { message: 'the session header stands behind records', action: 'it was put in front' });
-    for (const entry of this.#first.splice(0)) this.#ledger.settle(this.#waiting.take(entry));
+    this.#takeFirst(this.#first.splice(0));
   }
 
   /** Begins a log under as much of a header as there is. */

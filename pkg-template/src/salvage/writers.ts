@@ -23,6 +23,9 @@ export interface Placed extends Outcome {
 /** Most branches that are told apart: a program that does not count at all would make one with each record. */
 const MOST_BRANCHES = 100;
 
+/** Most records that may be missing between a branch's only record and the next one: a lone one may have a wrong seq. */
+const NEAR = 2;
+
 /** The branches of one file. */
 export class Writers {
   readonly branches: Branch[] = [];
@@ -71,9 +74,9 @@ export class Writers {
   }
 
   /** The branch that lacks the fewest events before the seq, of those that lack any. */
-  nearest(seq: number): Branch {
+  nearest(seq: number, among = this.branches): Branch {
     const distance = (branch: Branch): number => branch.seqOf(seq) - branch.next - (branch === this.current ? 0.5 : 0);
-    return this.branches.filter((branch) => branch.seqOf(seq) >= branch.next).reduce((best, branch) => (distance(branch) < distance(best) ? branch : best));
+    return among.filter((branch) => branch.seqOf(seq) >= branch.next).reduce((best, branch) => (distance(branch) < distance(best) ? branch : best));
   }
 
   /**
@@ -90,10 +93,13 @@ export class Writers {
       this.current = twin.branch;
       return { ...twin, copyOf: twin.seq };
     }
-    if (this.branches.some((branch) => branch.seqOf(seq) > branch.next)) return this.#jump(this.nearest(seq), text, envelope, place, holes);
+    const behind = this.branches.filter((branch) => branch.seqOf(seq) > branch.next && (branch.source === undefined || branch.next - branch.seedLength > 1 || branch.seqOf(seq) - branch.next <= NEAR));
+    if (behind.length > 0) return this.#jump(this.nearest(seq, behind), text, envelope, place, holes);
     if (this.branches.length >= MOST_BRANCHES) return undefined;
-    const source = this.current!;
+    let source = [this.current!, ...this.branches].find((branch) => branch.seqOf(seq) < branch.next)!;
     const length = source.seqOf(seq);
+    // Before its own events a branch is the one that it left.
+    while (length <= source.seedLength && source.source !== undefined) source = source.source.branch;
     const child = new Branch(this.#childHeader(source, length, envelope.time), { branch: source, length });
     this.branches.push(child);
     return { ...this.#put(child, text, envelope, place), forked: true };
@@ -121,6 +127,15 @@ export class Writers {
     }
     for (const branch of this.branches) branch.settle();
     return this.branches;
+  }
+
+  /** Drops a fork of one record. @returns false where it has become more than that */
+  drop(branch: Branch): boolean {
+    if (branch.next - branch.seedLength !== 1 || this.branches.some(({ source }) => source?.branch === branch)) return false;
+    if (this.current === branch) this.current = branch.source!.branch;
+    this.branches.splice(this.branches.indexOf(branch), 1);
+    branch.free();
+    return true;
   }
 
   free(): void {
