@@ -2,6 +2,8 @@
 //!
 //! A line is `{"type":…,"seq":…,"time":…,"data":…[,"sourceEventSeqs":[…]][,"surfaceOp":…]}`, keys in
 //! this order when written here, in any order (and with members we do not know) when read.
+//!
+//! One file, though a long one: what reads a line and what writes it are one format, seen from two sides.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;

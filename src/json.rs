@@ -6,6 +6,8 @@
 //!
 //! The grammar is RFC 8259, read exactly as `JSON.parse` reads UTF-8 text: unpaired `\uD83D`
 //! escapes and numbers of any size are accepted, raw control characters and ill-formed UTF-8 are not.
+//!
+//! One file, though a long one: the lanes of sixteen bytes, and what a byte means in them, are shared by all of it.
 
 use std::ops::Range;
 

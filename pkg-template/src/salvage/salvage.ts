@@ -4,6 +4,8 @@
  * A line that is one record is the rule and takes the short way into the core. What is not is looked at more closely:
  * records are found within it, and a record that was cut is kept back until the lines after it have shown whether they
  * go on with it.
+ *
+ * One file, though a long one: each way hands what it cannot read to the next, over one state.
  */
 
 import { needBytes, needObject } from '../arguments.js';

@@ -6,7 +6,11 @@ import * as seed from '../peers/seed.mjs';
 
 /** Our adapter, the original's and the seed design's. pi takes part only where its vocabulary has the work. */
 export const contestants = { ours, peer: dsh, seed };
-export const withPi = async () => ({ ...contestants, pi: await import('../peers/pi.mjs') });
+export async function withPi() {
+  const pi = await import('../peers/pi.mjs');
+  // In a page it is left out.
+  return pi.name === undefined ? contestants : { ...contestants, pi };
+}
 
 /** Those of `all` that take part: the command line's choice, else all, else in a short run only the two of the goals. */
 export function chosen(all, { short, only = short ? ['ours', 'peer'] : Object.keys(all) }) {
