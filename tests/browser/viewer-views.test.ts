@@ -221,6 +221,23 @@ suite('the views', () => {
       assert.match(await page.locator('.header-view').innerText(), /The stemming must stay as it is\.[\s\S]*4 tools[\s\S]*read_file[\s\S]*"contextWindow": 4000/);
     }));
 
+    test('gives way to another log while it scrolls', () => viewer.visit(`${LONG}&view=model&seq=148`, async (page) => {
+      await page.evaluate(() => {
+        let down = 0;
+        const scroll = (): void => {
+          const list = document.querySelector('.virtual');
+          if (list) list.scrollTop = down++ % 2 === 0 ? 40 : 0;
+          requestAnimationFrame(scroll);
+        };
+        scroll();
+      });
+      for (const name of ['coding', 'long', 'coding', 'long', 'coding', 'long', 'coding', 'long']) {
+        await page.evaluate((hash) => { location.hash = hash; }, `#log=examples/${name}.jsonl&view=model`);
+        await page.locator('#name', { hasText: `${name}.jsonl` }).waitFor();
+        await page.locator('.model .virtual-item').first().waitFor();
+      }
+    }));
+
     test('is moved by the scrubber to the surface at any event', () => viewer.visit(`${LONG}&view=model&seq=148`, async (page) => {
       await page.locator('#model-head[data-seq="148"]').waitFor();
       const shown = async (seq: number): Promise<string> => {
