@@ -463,13 +463,14 @@ fn is_short_escape(b: u8) -> bool {
 /// next cannot be foretold, so that a table is twice as fast as a branch.
 const UNESCAPED: [u8; 256] = {
     let mut table = [0; 256];
-    table[b'b' as usize] = 8;
-    table[b'f' as usize] = 12;
-    table[b'n' as usize] = b'\n';
-    table[b'r' as usize] = b'\r';
-    table[b't' as usize] = b'\t';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
+    let mut byte = 0;
+    while byte < table.len() {
+        if SHORT_ESCAPES[byte] != 0 {
+            table[SHORT_ESCAPES[byte] as usize] = byte as u8;
+        }
+        byte += 1;
+    }
+    // Read, and never written.
     table[b'/' as usize] = b'/';
     table
 };

@@ -239,7 +239,7 @@ function walkArray(value: readonly unknown[], depth: number): readonly unknown[]
 
 /**
  * {@link walk} for `{ turn, step, chunk: { type, index, text } }`: nine of ten events of a session are these, and knowing
- * the keys saves half the time. Keys are looked at before any value is read; whatever has others goes the common way.
+ * the keys saves a fifth of the time. Keys are looked at before any value is read; whatever has others goes the common way.
  */
 function walkChunk(value: unknown): unknown {
   if (!hasKeys(value, CHUNK)) return walk(value, 0);
@@ -462,18 +462,14 @@ function decimal(value: number): boolean {
   const scaled = Math.round(size * BILLION);
   if (scaled / BILLION !== size) return false;
   const whole = Math.floor(scaled / BILLION);
-  let places = scaled - whole * BILLION;
+  const places = scaled - whole * BILLION;
   room(20);
   if (value < 0) out[pos++] = 0x2d;
   integer(whole);
   if (places === 0) return true;
   out[pos] = 0x2e;
   let end = pos + 9;
-  for (let at = end; at > pos; at--) {
-    const tens = (places / 10) | 0;
-    out[at] = 0x30 + places - tens * 10;
-    places = tens;
-  }
+  digits(places, end, 9);
   while (out[end] === 0x30) end--;
   pos = end + 1;
   return true;
@@ -487,10 +483,16 @@ function integer(value: number): void {
     out[pos++] = 0x2d;
     rest = -rest;
   }
-  let digits = 1;
-  for (let power = 10; power <= rest; power *= 10) digits++;
-  pos += digits;
-  for (let at = pos - 1; digits > 0; digits--, at--) {
+  let count = 1;
+  for (let power = 10; power <= rest; power *= 10) count++;
+  pos += count;
+  digits(rest, pos - 1, count);
+}
+
+/** Writes the last `count` digits of an integer up to 2 ** 31; the last one stands at `last`. */
+function digits(value: number, last: number, count: number): void {
+  let rest = value;
+  for (let at = last; at > last - count; at--) {
     const tens = (rest / 10) | 0;
     out[at] = 0x30 + rest - tens * 10;
     rest = tens;

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { watch } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { Session, SessionStore } from 'palimpsest';
 import { attach, sqlite } from 'palimpsest/sqlite';
-import { BIN, cli, cliJson, type Folder, folder } from '../support/cli.js';
+import { BIN, cli, cliJson, type Folder, folder, interruptedImport } from '../support/cli.js';
 import { runTurn } from '../support/sessions.js';
 
 let place: Folder;
@@ -219,12 +218,7 @@ describe('an interrupted write', () => {
     const session = new Session('big');
     for (let turn = 1; turn <= 40_000; turn++) runTurn(session, turn);
     const big = await place.save('big.jsonl', session);
-    const child = spawn(process.execPath, [BIN, 'import', big, '-o', `${store}/`], { stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    const begun = watch(store);
-    begun.once('change', () => child.kill('SIGTERM'));
-    assert.equal(await ended, 143);
-    begun.close();
+    assert.equal(await interruptedImport(big, store, 'SIGTERM'), 143);
     assert.deepEqual(await readdir(store), []);
   });
 });

@@ -1,14 +1,13 @@
 /** Other agents' logs on the command line: imported, opened on the way, checked. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, watch } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { type Message, SessionReader } from 'palimpsest';
-import { BIN, cli, cliJson, type Folder, folder } from '../support/cli.js';
+import { cli, cliJson, type Folder, folder, interruptedImport } from '../support/cli.js';
 
 interface Imported {
   readonly imported: readonly { readonly source: string; readonly format: string; readonly sessions: readonly { readonly id: string; readonly role: string; readonly events: number; readonly file: string }[]; readonly report: { readonly records: number; readonly mapped: number; readonly kept: number } }[];
@@ -51,12 +50,7 @@ describe('import', () => {
     const store = join(place.path, 'interrupted');
     await mkdir(store);
     const big = await place.write('big.jsonl', lines(Array.from({ length: 60_000 }, (_, at) => claude(`u${at}`, at === 0 ? null : `u${at - 1}`, at % 2 === 0 ? 'user' : 'assistant', [{ type: 'text', text: 'word' }], { timestamp: '2026-01-02T03:04:05.000Z' }))));
-    const child = spawn(process.execPath, [BIN, 'import', big, '-o', `${store}/`], { stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    const begun = watch(store);
-    begun.once('change', () => child.kill('SIGINT'));
-    assert.equal(await ended, 130);
-    begun.close();
+    assert.equal(await interruptedImport(big, store, 'SIGINT'), 130);
     assert.deepEqual(await readdir(store), []);
   });
 

@@ -1,6 +1,7 @@
 /** The command line as a user calls it, with its output in pipes. */
 
 import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,17 @@ export async function cli(args: readonly string[], { cwd, env = {}, input }: Run
   child.stdin.on('error', () => undefined).end(input ?? '');
   const code = await new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
   return { code, out, err };
+}
+
+/** Imports a file into a directory, and interrupts it as soon as something is written there; its exit code. */
+export async function interruptedImport(file: string, store: string, signal: NodeJS.Signals): Promise<number | null> {
+  const child = spawn(process.execPath, [BIN, 'import', file, '-o', `${store}/`], { stdio: 'ignore' });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const begun = watch(store);
+  begun.once('change', () => child.kill(signal));
+  const code = await ended;
+  begun.close();
+  return code;
 }
 
 /** What a command prints as JSON. */
