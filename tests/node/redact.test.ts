@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Session, type SessionEvent } from 'palimpsest';
+import { type Message, Session, type SessionEvent } from 'palimpsest';
 import { findSecrets, redactSession } from 'palimpsest/redact';
 import { appendLoosely } from '../support/append.js';
 import { conversation } from '../support/conversations.js';
@@ -169,6 +169,17 @@ describe('options', () => {
     assert.deepEqual(findSecrets(session, options), (({ hits, counts }) => ({ hits, counts }))(redactSession(session, options)));
     assert.deepEqual(findSecrets(session, { kinds: ['jwt'] }), { hits: [], counts: {} });
     assert.deepEqual([findSecrets(session, { ...options, maxHits: 1 }).hits.length, findSecrets(session, { ...options, maxHits: 1 }).counts], [1, { own: 1, ticket: 1, mail: 1 }]);
+  });
+
+  it('words of the format stay, or the copy would be no log', () => {
+    const session = randomAgentSession(new Dice(7));
+    const words = ['content', 'type', 'text', 'kind', 'user', 'source', 'callId', 'arguments', 'tool-call', 'turn', 'chunk'];
+    const { session: clean } = redactSession(session, { words, patterns: [{ kind: 'any', pattern: /^[a-zA-Z-]+$/ }] });
+    assert.deepEqual([...clean.surface.nodes].map(({ seq }) => seq), [...session.surface.nodes].map(({ seq }) => seq));
+    const shape = (messages: readonly Message[]): unknown => messages.map(({ role, content }) => [role, content.map((block) => [Object.keys(block), block.type])]);
+    assert.deepEqual(shape(clean.deriveMessages()), shape(session.deriveMessages()));
+    const { session: talk } = redactSession(withText('the type of a user'), { words: ['type', 'user'] });
+    assert.deepEqual(talk.events[1]!.data, { content: text('the [redacted:own-1] of a [redacted:own-2]'), source: { kind: 'user' } });
   });
 
   it('patterns that cannot be used are refused', () => {

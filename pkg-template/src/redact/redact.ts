@@ -1,15 +1,16 @@
 /**
  * A session without its secrets.
  *
- * Every string of every payload and of the header is looked at, keys included. What a provider has signed or sealed is left
- * alone: it cannot be read here, and one changed letter would make the provider refuse the history. Everything that is no
- * string keeps its text, and every event its seq.
+ * Every string of every payload and of the header is looked at, keys included, but for the words of the format itself. What a
+ * provider has signed or sealed is left alone: it cannot be read here, and one changed letter would make the provider refuse
+ * the history. Everything that is no string keeps its text, and every event its seq.
  */
 
 import { needSession, type Session } from '../session.js';
 import { SessionReader } from '../reader.js';
 import { PalimpsestError } from '../errors.js';
 import { type Found, secretsInDeltas } from './deltas.js';
+import { isOfFormat } from './format.js';
 import { HINT, type Pattern, PATTERNS, SECRET_NAME, type SecretKind } from './patterns.js';
 import { pathText, type StringToken, stringsOf } from './strings.js';
 
@@ -19,7 +20,7 @@ export interface RedactOptions {
   readonly kinds?: readonly SecretKind[] | undefined;
   /** What else to look for. Flags but `i`, `s`, `u` and `m` are ignored. */
   readonly patterns?: readonly Pattern[] | undefined;
-  /** Texts to take out wherever they stand, such as a name; kind `own`. */
+  /** Texts to take out wherever they stand, such as a name; kind `own`. Words of the format, as the member `content`, stay. */
   readonly words?: readonly string[] | undefined;
   /** Most hits that are listed; 10,000 when absent. All are counted, and all are taken out. */
   readonly maxHits?: number | undefined;
@@ -212,9 +213,10 @@ class Redactor {
   }
 }
 
-/** Whether a string is a part of the header or of a payload, and not sealed. */
-function isPayload({ path, isKey }: StringToken, seq: number | undefined): boolean {
-  if (seq === undefined ? path[0] === 'type' || (isKey && path.length === 1) : path[0] !== 'data' || path.length === 1) return false;
+/** Whether a string is a part of the header or of a payload, not sealed, and no word of the format. */
+function isPayload(token: StringToken, seq: number | undefined): boolean {
+  const { path, isKey } = token;
+  if (seq === undefined ? path[0] === 'type' || (isKey && path.length === 1) : path[0] !== 'data' || path.length === 1 || isOfFormat(token)) return false;
   return !path.some((part) => typeof part === 'string' && SEALED.has(part));
 }
 
