@@ -55,6 +55,22 @@ export interface Encoded {
 
 const result: Encoded = { value: undefined, end: 0 };
 
+/** Whether numbers are written that only a file's text can bring: `-0`, and ±Infinity out of `1e400`. */
+let fromFile = false;
+
+/**
+ * {@link encode} for what is only looked at and never logged: a value that JSON text gave is never refused, and its text
+ * reads back as the same value.
+ */
+export function encodeRead(value: unknown, at: number, root: string): Encoded {
+  fromFile = true;
+  try {
+    return encode(value, at, root);
+  } finally {
+    fromFile = false;
+  }
+}
+
 /**
  * Writes the JSON text of `value` into the scratch area at `at`.
  * @param root what the value is called in an error's path, for example `data`
@@ -441,6 +457,10 @@ function number(value: number): void {
     return;
   }
   if (decimal(value)) return;
+  if (fromFile && !Number.isNaN(value)) {
+    ascii(value === 0 ? '-0' : Number.isFinite(value) ? String(value) : value < 0 ? '-1e400' : '1e400');
+    return;
+  }
   if (!Number.isFinite(value)) refuse(String(value));
   if (value === 0) refuse('-0');
   ascii(String(value));

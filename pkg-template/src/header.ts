@@ -7,7 +7,7 @@
 import { need, needObject } from './arguments.js';
 import { core, pure } from './core.js';
 import { isRecord } from './depth.js';
-import { encode } from './encode.js';
+import { encode, encodeRead } from './encode.js';
 import { PalimpsestError } from './errors.js';
 import type { EpochHeader, HeaderDelta, Message, SessionEvent, SessionHeader } from './events.js';
 import { parseFrozen } from './freeze.js';
@@ -16,10 +16,10 @@ import { bytes, pending, release } from './scratch.js';
 const decoder = new TextDecoder();
 
 /** JSON text of a value that must survive JSON without loss. */
-function textOf(value: unknown, root: string): string {
+function textOf(value: unknown, root: string, write = encode): string {
   core();
   try {
-    const { end } = encode(value, pending, root);
+    const { end } = write(value, pending, root);
     return decoder.decode(bytes.subarray(pending, end));
   } finally {
     if (pending === 0) release();
@@ -29,6 +29,11 @@ function textOf(value: unknown, root: string): string {
 /** The one form in which a header is logged and compared: empty `system`, `tools`, `messagePrefix` are absent. Frozen. */
 export function canonicalHeader(header: EpochHeader): EpochHeader {
   return parseFrozen(pure.canonicalHeader(textOf(header, 'header')));
+}
+
+/** @internal {@link canonicalHeader} of one that a log may hold: a file brings numbers that an append refuses. */
+export function loggedHeader(header: EpochHeader): EpochHeader {
+  return parseFrozen(pure.canonicalHeader(textOf(header, 'header', encodeRead)));
 }
 
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system'] satisfies Message['role'][];
@@ -57,7 +62,7 @@ export function checkHeader({ config, system, tools, messagePrefix }: EpochHeade
 
 /** Whether two headers say the same in canonical form. Schemas compare by `JSON.stringify`, so key order counts. */
 export function headerEquals(a: EpochHeader, b: EpochHeader): boolean {
-  return pure.headerEquals(textOf(a, 'a'), textOf(b, 'b'));
+  return pure.headerEquals(textOf(a, 'a', encodeRead), textOf(b, 'b', encodeRead));
 }
 
 /**
@@ -65,13 +70,13 @@ export function headerEquals(a: EpochHeader, b: EpochHeader): boolean {
  * another order cannot): apply the delta and compare before logging it.
  */
 export function diffHeader(previous: EpochHeader, next: EpochHeader): HeaderDelta | undefined {
-  const delta = pure.diffHeader(textOf(previous, 'previous'), textOf(next, 'next'));
+  const delta = pure.diffHeader(textOf(previous, 'previous', encodeRead), textOf(next, 'next'));
   return delta === undefined ? undefined : parseFrozen(delta);
 }
 
 /** The header after a delta. Frozen. */
 export function applyHeaderDelta(previous: EpochHeader, delta: HeaderDelta): EpochHeader {
-  return parseFrozen(pure.applyHeaderDelta(textOf(previous, 'previous'), textOf(delta, 'delta')));
+  return parseFrozen(pure.applyHeaderDelta(textOf(previous, 'previous', encodeRead), textOf(delta, 'delta', encodeRead)));
 }
 
 /**
@@ -86,7 +91,7 @@ export function foldRequestHeader(events: Iterable<SessionEvent>, from?: EpochHe
     needObject('an event of `events`', event);
     if (event.type === 'request/header') {
       // As the core reads it: a log of another origin may lack the header, or the whole payload.
-      state = canonicalHeader((event.data as Partial<typeof event.data> | null | undefined)?.header ?? ({} as EpochHeader));
+      state = loggedHeader((event.data as Partial<typeof event.data> | null | undefined)?.header ?? ({} as EpochHeader));
     } else if (event.type === 'request/header-delta') {
       if (state === undefined) {
         throw new PalimpsestError('DELTA_WITHOUT_HEADER', `seq ${event.seq}: a request/header-delta stands before any request/header; the log is corrupt`, { seq: event.seq });

@@ -3,7 +3,7 @@
 import { need, needObject } from '../arguments.js';
 import { isDeep } from '../depth.js';
 import type { EpochHeader } from '../events.js';
-import { canonicalHeader } from '../header.js';
+import { loggedHeader } from '../header.js';
 import { needSession, type Session } from '../session.js';
 import type { ModelRequest } from '../view.js';
 import { InvariantError, RULES } from './finding.js';
@@ -45,7 +45,7 @@ export function requestDifference(session: Session, request: ModelRequest, seq?:
 /** A request with its header in canonical form and its prefix, if it is given apart, in front. */
 function whole({ messages, ...header }: ModelRequest): Partial<EpochHeader> & Pick<ModelRequest, 'messages'> {
   const { messagePrefix = [], ...rest } = header;
-  const { config, ...canonical } = canonicalHeader({ ...rest, config: rest.config ?? {} });
+  const { config, ...canonical } = loggedHeader({ ...rest, config: rest.config ?? {} });
   return { ...canonical, ...(rest.config && { config }), messages: [...messagePrefix, ...messages] };
 }
 
