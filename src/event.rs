@@ -346,7 +346,7 @@ impl Head {
         let seq = seq..json::digits(line, seq)?;
         let time = json::after(line, seq.end, b",\"time\":")?;
         let time = time..json::digits(line, time)?;
-        let end = json::after(line, time.end, b",")?;
+        let end = json::skip_space(line, json::after(line, time.end, b",")?);
         Some(Head { kind: name - 1..name + len + 1, seq, time, end })
     }
 }

@@ -91,10 +91,9 @@ fn spans(bytes: &[u8]) -> Vec<Span> {
     let mut start = 0;
     while start < bytes.len() {
         let end = json::find_byte::<b'\n'>(bytes, start).unwrap_or(bytes.len());
-        let line = bytes[start..end].trim_ascii();
+        let line = json::trimmed(&bytes[start..end]);
         if !line.is_empty() {
-            let from = start + (end - start - bytes[start..end].trim_ascii_start().len());
-            spans.push(from..from + line.len());
+            spans.push(start + line.start..start + line.end);
         }
         start = end + 1;
     }

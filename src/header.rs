@@ -58,18 +58,29 @@ impl Header {
         let mut header = Header::default();
         for (key, value) in json::members(text) {
             let (key, value) = (&text[key], &text[value]);
-            if json::key_is(key, "config") {
+            // Of a member that stands there twice, the last one counts.
+            let known = if json::key_is(key, "config") {
                 header.config = Some(json::normalized(value));
-            } else if json::key_is(key, "system") && (json::is_string(value) || value == b"null") {
+                true
+            } else if json::key_is(key, "system") {
                 header.system = json::is_string(value).then(|| json::decode(value)).filter(|s| !s.is_empty());
-            } else if json::key_is(key, "tools") && value.first() == Some(&b'[') {
+                json::is_string(value) || value == b"null"
+            } else if json::key_is(key, "tools") {
                 header.tools = tools_of(value);
+                value.first() == Some(&b'[')
             } else if json::key_is(key, "messagePrefix") {
                 header.prefix = Some(json::normalized(value)).filter(|p| !is_empty_array(p));
+                true
             } else {
-                let key = json::normalized(key);
-                header.extra.retain(|(k, _)| *k != key);
-                header.extra.push((key, json::normalized(value)));
+                false
+            };
+            let key = json::normalized(key);
+            let place = header.extra.iter().position(|(k, _)| *k == key);
+            match place {
+                Some(place) if known => drop(header.extra.remove(place)),
+                Some(place) => header.extra[place].1 = json::normalized(value),
+                None if known => {}
+                None => header.extra.push((key, json::normalized(value))),
             }
         }
         header
@@ -198,7 +209,8 @@ fn diff_system(prev: Option<&[u8]>, next: Option<&[u8]>, out: &mut Vec<u8>) {
 fn apply_system(prev: Option<&[u8]>, change: &[u8]) -> Option<Vec<u8>> {
     let prev = lines(prev);
     let count = |name| {
-        let given = json::get(change, name).and_then(json::plain_integer).unwrap_or(0);
+        // As a number it counts, however it is spelled: 1.0 is 1.
+        let given = json::get(change, name).and_then(json::integer).unwrap_or(0);
         usize::try_from(given).unwrap_or(usize::MAX)
     };
     let keep_start = count("keepStart").min(prev.len());

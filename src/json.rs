@@ -40,6 +40,13 @@ pub fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// Where the text stands without the JSON white space around it.
+pub fn trimmed(text: &[u8]) -> Span {
+    let start = skip_space(text, 0);
+    let last = text[start..].iter().rposition(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+    start..last.map_or(start, |last| start + last + 1)
+}
+
 /// Checks that `text` is exactly one JSON value with optional white space around it; its span.
 pub fn whole(text: &[u8]) -> Scan<Span> {
     let start = skip_space(text, 0);
@@ -598,6 +605,41 @@ pub fn plain_integer(value: &[u8]) -> Option<u64> {
         n = n * 10 + u64::from(b - b'0');
     }
     (n < 1 << 53).then_some(n)
+}
+
+/// The value of a checked JSON number where it is a non-negative integer of up to 19 digits, however it is spelled: `1.0`,
+/// `10e-1`.
+pub fn integer(value: &[u8]) -> Option<u64> {
+    // What it is without its point and exponent, and by how many tens that is too large.
+    let (mut n, mut tens, mut fraction) = (0u64, 0i32, 0);
+    let mut rest = value.iter();
+    for &b in rest.by_ref() {
+        match b {
+            b'0'..=b'9' => {
+                n = n.checked_mul(10)?.checked_add(u64::from(b - b'0'))?;
+                tens += fraction;
+            }
+            b'.' => fraction = 1,
+            b'e' | b'E' => break,
+            _ => return None,
+        }
+    }
+    let (mut exponent, mut sign) = (0i32, 1);
+    for &b in rest {
+        match b {
+            b'-' => sign = -1,
+            b'+' => {}
+            _ => exponent = exponent.checked_mul(10)?.checked_add(i32::from(b - b'0'))?,
+        }
+    }
+    tens -= sign * exponent;
+    while tens > 0 && n % 10 == 0 && n > 0 {
+        (n, tens) = (n / 10, tens - 1);
+    }
+    while tens < 0 && n > 0 {
+        (n, tens) = (n.checked_mul(10)?, tens + 1);
+    }
+    (tens <= 0 || n == 0).then_some(n)
 }
 
 /// Decodes a checked JSON string (with its quotes) to WTF-8: UTF-8 in which an unpaired surrogate

@@ -142,7 +142,7 @@ impl Reader {
             return Err(error);
         }
         let total = self.offset + self.bytes.len() as u64;
-        let rest_is_blank = self.bytes[self.scanned..].iter().all(u8::is_ascii_whitespace);
+        let rest_is_blank = json::trimmed(&self.bytes[self.scanned..]).is_empty();
         match self.torn.take() {
             Some(torn) if !rest_is_blank => return Err(torn),
             _ => {}
@@ -233,9 +233,9 @@ impl Reader {
         if at == 0 && self.bytes.starts_with(b"\xEF\xBB\xBF") {
             start += 3;
         }
-        let text = &self.bytes[start..span.end];
-        start += text.len() - text.trim_ascii_start().len();
-        let text = text.trim_ascii();
+        let inner = json::trimmed(&self.bytes[start..span.end]);
+        let text = &self.bytes[start + inner.start..start + inner.end];
+        start += inner.start;
         self.contiguous &= start == span.start && text.len() == span.len() && !text.is_empty();
         if text.is_empty() {
             if self.torn.is_none() {

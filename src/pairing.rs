@@ -5,11 +5,12 @@ use crate::event::Kind;
 use crate::json;
 use crate::log::Log;
 
-/// The ids (as JSON strings) of the tool-call blocks in an assistant message's payload.
+/// The ids (as JSON strings) of the tool-call blocks in an assistant message's payload. A block whose id is no string is
+/// no call: nothing could answer it.
 pub fn tool_calls(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     json::items(json::get(data, "content").unwrap_or(b"[]"))
         .filter(|block| json::get(block, "type").is_some_and(|t| json::is_string(t) && json::key_is(t, "tool-call")))
-        .filter_map(|block| json::get(block, "id"))
+        .filter_map(|block| json::get(block, "id").filter(|id| json::is_string(id)))
 }
 
 /// Whether no call is unanswered at the cut before the surface node `before` (`None`: after the

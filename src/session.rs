@@ -203,7 +203,7 @@ impl Session {
     /// # Errors
     /// As [`Session::append`], and `CORRUPT_LOG` or `SEQ_MISMATCH` where it is no event or another.
     pub fn append_line(&mut self, line: &[u8]) -> Result<u32> {
-        let line = line.trim_ascii();
+        let line = &line[json::trimmed(line)];
         if line.contains(&b'\n') {
             return Err(Error::new(Code::InvalidJson, "an event stands on one line").at_seq(self.len()));
         }
@@ -261,6 +261,7 @@ impl Session {
     pub fn request_header(&self, end: u32) -> Result<Option<Header>> {
         let until = self.headers.partition_point(|&seq| seq < end);
         let is_snapshot = |seq: &u32| self.log.kind(*seq) == Some(Kind::RequestHeader);
+        // From the last snapshot on, so that a delta without one spoils nothing that comes after the next.
         let from = (0..until).rev().find(|&i| self.headers.get(i).is_some_and(is_snapshot)).unwrap_or(0);
         let mut state: Option<Header> = None;
         for i in from..until {

@@ -15,9 +15,6 @@ use crate::chunks::Chunks;
 use crate::error::{Code, Error, Result};
 use crate::event::{self, Intent, SurfaceOp};
 
-/// Nodes to either side of where one is expected.
-const NEAR: usize = 32;
-
 /// No node, no slot, never shadowed.
 pub const NONE: u32 = u32::MAX;
 
@@ -108,16 +105,28 @@ impl Surface {
         let before = |n: &Node| n.seq < seq;
         let len = self.nodes.len();
         let Some(last) = self.nodes.last().filter(|n| seq <= n.seq) else { return len };
-        // Surface events come about evenly, so the node is near where its seq says: a few probes that are close to each
-        // other in place of a search through all of them.
+        // Surface events come about evenly, so the node is near where its seq says: a search outwards from there, in steps
+        // that double, looks at few nodes, and at ones that are close to each other.
         let guess = (u64::from(seq) * len as u64 / (u64::from(last.seq) + 1)) as usize;
-        let (low, high) = (guess.saturating_sub(NEAR), len.min(guess + NEAR));
-        let above = low == 0 || self.nodes.get(low - 1).is_some_and(before);
-        let below = high == len || !self.nodes.get(high).is_some_and(before);
-        let range = match (above, below) {
-            (true, true) => low..high,
-            (true, false) => high..len,
-            (false, _) => 0..low,
+        let mut step = 1;
+        let range = match self.nodes.get(guess) {
+            Some(node) if node.seq == seq => return guess,
+            Some(node) if before(node) => {
+                let mut low = guess + 1;
+                while self.nodes.get(low + step).is_some_and(before) {
+                    low += step + 1;
+                    step *= 2;
+                }
+                low..len.min(low + step)
+            }
+            _ => {
+                let mut high = guess;
+                while high > step && !self.nodes.get(high - step).is_some_and(before) {
+                    high -= step;
+                    step *= 2;
+                }
+                high.saturating_sub(step)..high
+            }
         };
         self.nodes.partition_point_in(range, before)
     }

@@ -437,6 +437,45 @@ fn a_payload_is_kept_to_the_byte() {
 }
 
 #[test]
+fn an_integer_is_told_by_its_value() {
+    for (text, value) in [
+        ("0", 0),
+        ("0.0", 0),
+        ("0e5", 0),
+        ("0e-5", 0),
+        ("7", 7),
+        ("7.000", 7),
+        ("7E0", 7),
+        ("0.7e1", 7),
+        ("70e-1", 7),
+        ("1.5e+1", 15),
+        ("0.00012e5", 12),
+        ("18446744073709551615", u64::MAX),
+        ("1e19", 10_000_000_000_000_000_000),
+    ] {
+        assert_eq!(json::integer(text.as_bytes()), Some(value), "{text}");
+    }
+    for none in [
+        "-1",
+        "-0",
+        "1.5",
+        "15e-1",
+        "1e-1",
+        "0.7",
+        "1e20",
+        "18446744073709551616",
+        "1e400",
+        "1e99999999999",
+        "\"1\"",
+        "null",
+        "[]",
+        "{}",
+    ] {
+        assert_eq!(json::integer(none.as_bytes()), None, "{none}");
+    }
+}
+
+#[test]
 fn integers_are_written_as_the_standard_library_prints_them() {
     let powers = (0..20).map(|exponent| 10u64.pow(exponent)).chain((0..64).map(|bit| 1 << bit));
     let near = powers.flat_map(|power| [power - 1, power, power.saturating_add(1), power.saturating_mul(3)]);

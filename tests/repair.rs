@@ -129,6 +129,17 @@ fn ids_are_compared_by_what_they_spell() {
     assert_eq!(turn.closers(), ["tool/result caf\u{e9} [3]", "step/end", "turn/end"]);
 }
 
+/// A result must name its call by a string, so these could never be answered, and a log that had to would never load.
+#[test]
+fn a_block_without_a_proper_id_is_no_call() {
+    for id in ["null", "1", "{}", "[]", "true"] {
+        let block = format!(r#"{{"type":"tool-call","id":{id}}}"#);
+        let turn = Turn::new().message(&block, append()).calls(&["a"]);
+        assert_eq!(turn.0.is_balanced(Some(3)), Ok(true));
+        assert_eq!(turn.closers(), ["tool/result a", "step/end", "turn/end"], "{id}");
+    }
+}
+
 #[test]
 fn where_a_log_stands() {
     let of = |turn: Turn| position::of(turn.0.log(), 0);

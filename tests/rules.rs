@@ -7,7 +7,7 @@ mod make;
 use make::{append, event, line, read, replace, session, state, stored};
 use palimpsest_core::error::{Code, Error};
 use palimpsest_core::event::{Intent, Kind, NewEvent, SurfaceOp};
-use palimpsest_core::{Session, SessionHeader};
+use palimpsest_core::{Header, Session, SessionHeader};
 
 const SURFACE: [Kind; 5] =
     [Kind::UserMessage, Kind::AssistantMessage, Kind::ToolResult, Kind::ContextMessage, Kind::SteeringMessage];
@@ -333,6 +333,25 @@ fn a_line_is_an_event() {
     assert_eq!(state(&read(&stored(&session)).unwrap().session), state(&session));
 }
 
+/// Blanks may stand wherever JSON has them; what others call a blank is no JSON.
+#[test]
+fn blanks_are_those_of_json() {
+    let line = r#"_{_"type"_:_"x/y"_,_"seq"_:_7_,_"time"_:_1_,_"data"_:_{_}_}_"#;
+    for (at, _) in line.match_indices('_') {
+        for blank in [" ", "\t", "\r", " \r\t"] {
+            let spaced = format!("{}{blank}{}", &line[..at], &line[at + 1..]).replace('_', "");
+            assert_eq!(base().append_line(spaced.as_bytes()), Ok(7), "{spaced:?}");
+            let file = [&stored(&base())[..], spaced.as_bytes(), b"\n \t\r\n"].concat();
+            assert_eq!(read(&file).map(|loaded| loaded.session.len()), Ok(8), "{spaced:?}");
+        }
+    }
+    for other in ["\x0c", "\x0b", "\u{a0}", "\u{feff}"] {
+        let file = [&stored(&base())[..], other.as_bytes(), b"\n"].concat();
+        assert_eq!(read(&file).unwrap_err().code, Code::CorruptLog, "{other:?}");
+        assert_eq!(base().append_line(format!("{other}{{}}").as_bytes()).unwrap_err().code, Code::InvalidJson);
+    }
+}
+
 #[test]
 fn an_event_continues_the_log() {
     let at = |seq: u32| line(&event(Kind::UserMessage, DATA, append()), seq);
@@ -448,6 +467,23 @@ fn a_delta_needs_a_header_before_it() {
     assert_eq!(in_force.to_json(), br#"{"config":{"model":"m"},"system":"a\nb"}"#);
     assert!(session.request_header(8).is_err(), "as of then it was corrupt");
     assert_eq!(session.header_events(), 3);
+}
+
+/// A header means what `JSON.parse` makes of it, however its text is spelled.
+#[test]
+fn a_header_is_read_by_value() {
+    let folded = |header: &str, delta: &str| {
+        let state = Header::fold(None, true, format!(r#"{{"header":{header}}}"#).as_bytes(), 0).unwrap();
+        String::from_utf8(Header::fold(Some(&state), false, delta.as_bytes(), 1).unwrap().to_json()).unwrap()
+    };
+    let twice = r#"{"system":"x","a":1,"tools":[{"name":"t"}],"b":2,"system":"y","tools":null,"tools":[],"a":3}"#;
+    assert_eq!(folded(twice, "{}"), r#"{"system":"y","a":3,"b":2}"#);
+    let last = r#"{"tools":[{"name":"t"}],"tools":{"x":1},"system":"x","system":5,"config":1,"config":2}"#;
+    assert_eq!(folded(last, "{}"), r#"{"config":2,"tools":{"x":1},"system":5}"#);
+    for one in ["1", "1.0", "1e0", "10e-1"] {
+        let delta = format!(r#"{{"system":{{"keepStart":{one},"keepEnd":{one},"insert":["n"]}}}}"#);
+        assert_eq!(folded(r#"{"system":"a\nb\nc\nd"}"#, &delta), r#"{"system":"a\nn\nd"}"#, "{one}");
+    }
 }
 
 #[test]

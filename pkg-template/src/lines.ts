@@ -34,9 +34,10 @@ export function withLines<T>(events: readonly SessionEvent[], root: string, use:
 
 /**
  * Appends finished events to a core session as they are.
+ * @param write what checks and writes them; {@link encodeRead} for events that come out of a log
  * @throws PalimpsestError for the first one that JSON would change or that breaks a rule; those before it are in
  */
-export function putEvents(core: CoreSession, events: readonly SessionEvent[], session: string, root: string): void {
+export function putEvents(core: CoreSession, events: readonly SessionEvent[], session: string, root: string, write = encode): void {
   sendRecords();
   let used = 0;
   const send = (): void => {
@@ -46,7 +47,7 @@ export function putEvents(core: CoreSession, events: readonly SessionEvent[], se
   };
   try {
     for (let i = 0; i < events.length; i++) {
-      used = putLine(events[i]!, used, `${root}[${i}]`);
+      used = putLine(events[i]!, used, `${root}[${i}]`, write);
       if (used >= BATCH) send();
     }
     send();

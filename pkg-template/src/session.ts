@@ -14,6 +14,7 @@
 
 import { isObject, need, needObject } from './arguments.js';
 import { calling, CoreSession, fromCore } from './core.js';
+import { encodeRead } from './encode.js';
 import { Derived, type ChangeCursor, type HistoryChange } from './derived.js';
 import { PalimpsestError } from './errors.js';
 import { quoted } from './depth.js';
@@ -439,7 +440,7 @@ export class Session {
     const core = this.#synced();
     const first = this.#length;
     try {
-      putEvents(core, events, this.id, 'events');
+      putEvents(core, events, this.id, 'events', encodeRead);
     } finally {
       this.#length = core.length();
       this.#forgetRecent();

@@ -59,7 +59,8 @@ impl LineChecker {
             self.lines += 1;
             let at = self.offset + start as u64;
             let bom = if at == 0 && bytes.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-            self.placed((self.lines, at), |this| this.line(bytes[start + bom..end].trim_ascii(), at));
+            let line = &bytes[start + bom..end];
+            self.placed((self.lines, at), |this| this.line(&line[json::trimmed(line)], at));
             start = end + 1;
             searched = start;
         }
@@ -70,7 +71,7 @@ impl LineChecker {
 
     /// Ends the file.
     pub fn finish(&mut self) {
-        let rest = self.rest.trim_ascii().len();
+        let rest = json::trimmed(&self.rest).len();
         if self.lines == 0 {
             let what = if rest == 0 { "the file is empty" } else { "the file ends within its first line" };
             self.found.seq = NONE;

@@ -56,6 +56,30 @@ async function assertRefused(context: TestContext, content: string | Uint8Array,
   assert.equal(await now(), latin1(content), 'opening changes nothing');
 }
 
+suite('jsonl: a turn that a crash left open', () => {
+  const step = (turn: string, call: string): string => lines(
+    H,
+    `{"type":"turn/start","seq":0,"time":${turn},"data":{"turn":${turn}}}`,
+    `{"type":"step/start","seq":1,"time":${turn},"data":{"turn":${turn},"step":1}}`,
+    `{"type":"assistant/message","seq":2,"time":${turn},"data":{"turn":${turn},"step":1,"content":[{"type":"tool-call","id":${call},"name":"n","arguments":"{}"}]},"surfaceOp":"append"}`,
+  );
+  for (const turn of ['1', '1.0', '-0', '1e400', '9007199254740993'])
+    for (const call of ['"a"', 'null', '1', '{"x":[]}'])
+      test(`is closed for good, its turn being ${turn}, its call ${call}`, async (context) => {
+        const log = step(turn, call);
+        const { adapter, now } = await opened(context, log);
+        const session = await adapter.load('a');
+        const closed = call === '"a"' ? ['tool/result', 'step/end', 'turn/end'] : ['step/end', 'turn/end'];
+        assert.deepEqual(session.events.slice(3).map(({ type }) => type), closed);
+        assert.deepEqual(session.events.at(-1)?.data, { turn: Number(turn), reason: { kind: 'interrupted' } });
+        await adapter.close();
+        assert.ok((await now()).startsWith(log), 'what was there stands as it was');
+        const again = await opened(context, await now());
+        assert.deepEqual([...(await again.adapter.load('a')).events], [...session.events]);
+        await again.adapter.close();
+      });
+});
+
 suite('jsonl: torn logs', () => {
   test('a last record torn at any point is dropped, and only a write removes it', async (context) => {
     const last = U(3, 'é😀 \\ud83d "'.replace('"', '\\"'));
