@@ -95,7 +95,7 @@ export class Derived {
     twin.#messages = this.#messages;
     twin.#length = length;
     twin.#ranks = this.#ranks;
-    twin.#nulls = this.#nulls === 0 || length === this.#length ? this.#nulls : countNulls(this.#messages.slice(0, length));
+    twin.#nulls = this.#nulls === 0 || length === this.#length ? this.#nulls : countNulls(this.#messages, 0, length);
     twin.#shared = this.#shared = true;
     return twin;
   }
@@ -118,8 +118,7 @@ export class Derived {
     this.#settle();
     const to = until ?? this.#length - this.#nulls;
     if (this.#nulls === 0) return this.#messages.slice(from, to) as Message[];
-    const all = this.#messages.slice(0, this.#length).filter((message) => message !== null);
-    return all.slice(from, to);
+    return this.#messages.slice(this.#entryOf(from), this.#entryOf(to)).filter((message) => message !== null);
   }
 
   /** What has changed since a cursor of this history; everything for any other. */
@@ -148,6 +147,26 @@ export class Derived {
     return { at: head, removed: since.length - head - tail, inserted: this.messages(head, length - tail), cursor };
   }
 
+  /** The entry at which the messages behind the first `count` begin. Looked for from the nearer end: changes are near the tail. */
+  #entryOf(count: number): number {
+    const messages = this.#messages;
+    const behind = this.#length - this.#nulls - count;
+    let at = count < behind ? 0 : this.#length;
+    if (count < behind) {
+      for (let left = count; left > 0; at++) if (messages[at] !== null) left--;
+    } else {
+      for (let left = behind; left > 0; ) if (messages[--at] !== null) left--;
+    }
+    return at;
+  }
+
+  /** How many entries before this one yield no message. */
+  #nullsBefore(entry: number): number {
+    if (this.#nulls === 0) return 0;
+    const behind = this.#length - entry;
+    return entry < behind ? countNulls(this.#messages, 0, entry) : this.#nulls - countNulls(this.#messages, entry, this.#length);
+  }
+
   #own(): void {
     this.#seqs = this.#seqs.slice(0, this.#length);
     this.#messages = this.#messages.slice(0, this.#length);
@@ -162,7 +181,7 @@ export class Derived {
       const from = this.#placeOf(start);
       const count = start === end ? 1 : this.#placeOf(end) - from + 1;
       const length = this.#length - this.#nulls;
-      const at = this.#nulls === 0 ? from : from - countNulls(this.#messages.slice(0, from));
+      const at = from - this.#nullsBefore(from);
       let gone: number;
       this.#ranks.set(seq, this.#ranks.get(start) ?? start);
       for (let i = from; i < from + count; i++) this.#ranks.delete(this.#seqs[i]!);
@@ -225,8 +244,8 @@ function ranksOf(seqs: readonly number[]): Map<number, number> {
   return ranks;
 }
 
-function countNulls(messages: readonly (Message | null)[]): number {
+function countNulls(messages: readonly (Message | null)[], from = 0, to = messages.length): number {
   let count = 0;
-  for (const message of messages) if (message === null) count++;
+  for (let i = from; i < to; i++) if (messages[i] === null) count++;
   return count;
 }

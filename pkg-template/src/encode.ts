@@ -25,6 +25,12 @@ const DEEP = 200;
 /** Levels at which a value is taken for one that makes itself up as it is read. */
 const DEEPEST = 1 << 20;
 
+/**
+ * Most bytes of a value's text. An event with more could not be read again: V8 has no string longer than 2 ** 29 - 24
+ * units. What stands around the value in its line has the rest.
+ */
+const MOST = (1 << 29) - (1 << 20);
+
 /** Strings up to this length are written unit by unit; longer ones by the platform's encoder. */
 const SHORT = 96;
 
@@ -87,6 +93,8 @@ export function encode(value: unknown, at: number, root: string, chunk = false):
     if (out.byteLength === 0) refuse('a getter has made the core grow');
     return result;
   } catch (error) {
+    // What is refused may have made the area large.
+    if (pending === 0) release();
     throw refusal(error, value, root);
   } finally {
     end();
@@ -127,10 +135,12 @@ function end(): void {
 /** Makes sure that `more` bytes fit behind what is written. */
 function room(more: number): void {
   if (pos + more > capacity) {
+    // Looked at before the memory is asked for: memory that cannot be had would end the core.
+    if (pos + more > MOST) refuse('more than 511 MiB of JSON text');
     reserve(pos + more);
     out = bytes;
     view = words;
-    capacity = out.byteLength;
+    capacity = Math.min(out.byteLength, MOST);
   }
 }
 
@@ -628,7 +638,7 @@ function pieces(text: string): void {
       refresh(Math.max(bytes.byteLength, pos + length));
       out = bytes;
       view = words;
-      capacity = out.byteLength;
+      capacity = Math.min(out.byteLength, MOST);
     }
     pos += length;
   }

@@ -78,6 +78,8 @@ export async function openSource(source: LogSource, name: string, options: OpenL
         await turn();
       }
     }
+    // Whatever is missing would pass for the end that a crash has torn off.
+    if (done !== size) throw new Error(`it gave ${done} bytes in place of ${size}`);
     onProgress?.(done, size);
     return reader.finish();
   } catch (error) {

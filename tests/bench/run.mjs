@@ -14,19 +14,35 @@ import { table } from './table.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
+const OPTIONS = {
+  short: { type: 'boolean', default: false },
+  rows: { type: 'string' },
+  only: { type: 'string' },
+  json: { type: 'string' },
+  clock: { type: 'string', default: 'wall' },
+  'cpu-prof': { type: 'string' },
+  browser: { type: 'boolean' },
+  list: { type: 'boolean' },
+};
+const CONTESTANTS = ['ours', 'peer', 'seed', 'pi'];
+const HELP = { hint: 'See: tests/bench/README.md', code: 2 };
+
+/** What the command line asks for; a word that means nothing would measure something else in silence. */
+function given() {
+  let values;
+  try {
+    ({ values } = parseArgs({ options: OPTIONS }));
+  } catch (error) {
+    throw new Failure(error.message, HELP);
+  }
+  const stranger = values.only?.split(',').find((name) => !CONTESTANTS.includes(name));
+  if (stranger !== undefined) throw new Failure(`No contestant ${stranger}: there are ${CONTESTANTS.join(', ')}`, HELP);
+  if (!['wall', 'cpu'].includes(values.clock)) throw new Failure(`No clock ${values.clock}: there are wall and cpu`, HELP);
+  return values;
+}
+
 async function main() {
-  const { values } = parseArgs({
-    options: {
-      short: { type: 'boolean', default: false },
-      rows: { type: 'string' },
-      only: { type: 'string' },
-      json: { type: 'string' },
-      clock: { type: 'string', default: 'wall' },
-      'cpu-prof': { type: 'string' },
-      browser: { type: 'boolean' },
-      list: { type: 'boolean' },
-    },
-  });
+  const values = given();
   if (values.clock === 'cpu') process.env.BENCH_CLOCK = 'cpu';
   await install();
   const { default: all } = await import('./rows/index.mjs');

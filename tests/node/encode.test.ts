@@ -285,6 +285,23 @@ describe('the walk', () => {
     session.free();
   });
 
+  it('refuses what no string could hold when it is read again, and goes on', () => {
+    const session = new Session('s');
+    const other = new Session('other');
+    appendLoosely(other, 'x/custom', 'kept');
+    const text = 'x'.repeat(100_000_000);
+    assert.throws(() => appendLoosely(session, 'x/custom', { parts: [text, text, text, text, text, text] }), (error) => {
+      assert.ok(error instanceof PalimpsestError);
+      assert.equal(error.code, 'INVALID_JSON_VALUE');
+      assert.equal(error.path, 'data.parts[5]');
+      return true;
+    });
+    assert.equal(session.seq, 0);
+    appendLoosely(session, 'x/custom', 'small');
+    assert.deepEqual([session, other].map(({ events }) => events.map(({ data }) => data)), [['small'], ['kept']]);
+    assert.equal(new TextDecoder().decode(session.jsonl()), `${JSON.stringify(session.events[0])}\n`);
+  });
+
   it('accepts the same object twice: that is no cycle', () => {
     const shared = { a: 1 };
     assert.deepEqual(appendLoosely(new Session('s'), 'x/custom', [shared, shared]).data, [{ a: 1 }, { a: 1 }]);

@@ -160,6 +160,20 @@ suite('a session whose bytes stay where they are', () => {
     sameAs((await openBlob(await openAsBlob(path), { name: path })).session);
   });
 
+  test('a source that gives less than its size is not taken for a torn log', async () => {
+    const session = long(2);
+    const bytes = Buffer.concat([session.headerLine(), session.jsonl()]);
+    const read = (offset: number, into: Uint8Array): void => into.set(bytes.subarray(offset, offset + into.length));
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield bytes.subarray(0, 1000);
+    }
+    await assert.rejects(openSource({ size: bytes.length, read, chunks }, 'short'), (error: PalimpsestError) => {
+      assert.equal(error.code, 'STORAGE_FAILED');
+      assert.match(error.message, /^short cannot be read: it gave 1000 bytes in place of \d+$/);
+      return true;
+    });
+  });
+
   test('an open turn is closed by the same closers', async () => {
     const torn = join(directory, 'torn.jsonl');
     const bytes = await readFile(path);

@@ -1,6 +1,7 @@
 /** A session through its public face: rules of append, the list of events, time travel, ownership of memory. */
 
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { describe, it } from 'node:test';
 import {
   isSurfaceEligibleType,
@@ -273,6 +274,24 @@ describe('derivation', () => {
     say(other, 'x');
     assert.deepEqual(texts(other.changesSince(cursor).inserted), ['x'], 'a cursor of another session starts anew');
     assert.equal(other.changesSince(cursor).removed, 100);
+  });
+
+  it('tells a change in time that does not grow with the surface, whether or not a node yields no message', () => {
+    const session = new Session('c');
+    session.append('assistant/message', { turn: 1, step: 1, content: [] }, { surfaceOp: 'append' });
+    for (let n = 0; n < 100_000; n++) say(session, 'a');
+    let { cursor } = session.changesSince();
+    const start = process.cpuUsage();
+    for (let n = 0; n < 500; n++) {
+      const seq = say(session, 'b');
+      session.append('user/message', { content: text('c'), source: user }, { surfaceOp: { op: 'replace', start: seq, end: seq }, sourceEventSeqs: [seq] });
+      const change = session.changesSince(cursor);
+      ({ cursor } = change);
+      assert.deepEqual([change.at, change.removed, texts(change.inserted)], [100_000 + n, 0, ['c']]);
+    }
+    const { user: microseconds } = process.cpuUsage(start);
+    // Some 10 ms; where every node is looked at, it is more than a second.
+    assert.ok(microseconds < 500_000, `${microseconds} µs`);
   });
 
   it('is the same on the snapshot and on the text, over random sessions', () => {
