@@ -39,6 +39,8 @@ pub enum Code {
     OpenTurn,
     /// Text that is not JSON.
     InvalidJson,
+    /// Memory that the host does not give.
+    OutOfMemory,
 }
 
 impl Code {
@@ -62,6 +64,7 @@ impl Code {
             Code::InvalidBoundary => "INVALID_BOUNDARY",
             Code::OpenTurn => "OPEN_TURN",
             Code::InvalidJson => "INVALID_JSON",
+            Code::OutOfMemory => "OUT_OF_MEMORY",
         }
     }
 }
@@ -90,6 +93,14 @@ impl Error {
     /// An error that names no place yet.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Error { code, message: message.into(), seq: None, path: None, line: None, byte: None }
+    }
+
+    /// Memory that the host does not give.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn out_of_memory() -> Self {
+        let what = "there is no memory left for this; free sessions, or open large logs without their bytes (openFile, openBlob)";
+        Error::new(Code::OutOfMemory, what)
     }
 
     /// Names the event concerned.

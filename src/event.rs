@@ -500,6 +500,16 @@ pub struct NewEvent<'a> {
     pub intent: Intent,
 }
 
+impl NewEvent<'_> {
+    /// Bytes that its line takes, at most.
+    pub fn room(&self) -> usize {
+        /// Keys, braces, the longest name of a kind, and the digits of seq, start and end.
+        const FRAME: usize = 160;
+        let sources = self.intent.sources.as_ref().map_or(0, |sources| 24 + 11 * sources.len());
+        FRAME + self.type_json.len() + self.time.len() + self.data.len() + sources
+    }
+}
+
 /// Writes an event line with its line end; where `data` stands, counted from the line's first byte.
 pub fn write_line(event: &NewEvent<'_>, seq: u32, out: &mut Vec<u8>) -> Span {
     let start = out.len();

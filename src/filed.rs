@@ -166,12 +166,12 @@ impl Stretch {
         }
     }
 
-    /// Bytes of the first `count` lines, line ends included.
-    pub fn line_bytes(&self, count: usize) -> u64 {
-        if count >= self.count() {
+    /// Bytes of the lines `range`, line ends included.
+    pub fn line_bytes(&self, range: std::ops::Range<usize>) -> u64 {
+        if range == (0..self.count()) {
             return self.line_bytes;
         }
-        let spans = self.file.lines(self).map(|lines| lines.spans.iter().take(count).map(|s| s.len() as u64 + 1).sum());
-        spans.unwrap_or(0)
+        let Some(lines) = self.file.lines(self) else { return 0 };
+        lines.spans.get(range).unwrap_or(&[]).iter().map(|span| span.len() as u64 + 1).sum()
     }
 }

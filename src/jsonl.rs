@@ -93,19 +93,23 @@ impl Reader {
     }
 
     /// Room for `len` more bytes, to be filled and then announced with [`Reader::commit`].
-    pub fn reserve(&mut self, len: usize) -> &mut [u8] {
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`; the reader is then as it was.
+    pub fn reserve(&mut self, len: usize) -> Result<&mut [u8]> {
         let filled = self.bytes.len();
         if filled + len > self.bytes.capacity() {
-            if self.scanned > 0 {
-                self.seal(len);
+            let room = if self.scanned > 0 {
+                self.seal(len)
             } else {
                 // The first buffer, or a line longer than the buffer.
-                self.bytes.reserve_exact(len.max(filled).max(FIRST_BLOCK));
-            }
+                self.bytes.try_reserve_exact(len.max(filled).max(FIRST_BLOCK)).ok()
+            };
+            room.ok_or_else(Error::out_of_memory)?;
         }
         let filled = self.bytes.len();
         self.bytes.resize(filled + len, 0);
-        &mut self.bytes[filled..]
+        Ok(&mut self.bytes[filled..])
     }
 
     /// Reads the bytes that were put where [`Reader::reserve`] pointed: `filled` of `reserved`.
@@ -127,7 +131,7 @@ impl Reader {
     /// As [`Reader::commit`].
     pub fn push(&mut self, chunk: &[u8]) -> Result<()> {
         for piece in chunk.chunks(BLOCK / 4) {
-            self.reserve(piece.len()).copy_from_slice(piece);
+            self.reserve(piece.len())?.copy_from_slice(piece);
             self.commit(piece.len(), piece.len())?;
         }
         Ok(())
@@ -147,7 +151,7 @@ impl Reader {
             Some(torn) if !rest_is_blank => return Err(torn),
             _ => {}
         }
-        self.seal(0);
+        self.seal(0).ok_or_else(Error::out_of_memory)?;
         let Some(session) = self.session else {
             let what = if total == 0 { "the file is empty" } else { "the file ends within its first line" };
             return Err(Error::new(Code::InvalidHeader, format!("not a session log: {what}")).at_line(1, 0));
@@ -156,11 +160,14 @@ impl Reader {
     }
 
     /// Hands the whole lines over to the session and carries the rest into a buffer with room for
-    /// `more` bytes.
-    fn seal(&mut self, more: usize) {
+    /// `more` bytes; `None`, and nothing has changed, where there is no memory for that.
+    fn seal(&mut self, more: usize) -> Option<()> {
         match &self.file {
-            None => self.keep(more),
+            None => self.keep(more)?,
             Some(file) => {
+                let rest = self.bytes.len() - self.scanned;
+                let size = if more == 0 { 0 } else { STRETCH.max(rest + more) };
+                self.bytes.try_reserve_exact(size.saturating_sub(self.bytes.len())).ok()?;
                 if let (Some(session), Some(stretch)) =
                     (&mut self.session, Stretch::new(file, self.offset, &self.entries))
                 {
@@ -168,21 +175,21 @@ impl Reader {
                 }
                 self.entries.clear();
                 self.bytes.drain(..self.scanned);
-                let size = if more == 0 { 0 } else { STRETCH.max(more) };
-                self.bytes.reserve_exact(size.saturating_sub(self.bytes.len()).max(more));
             }
         }
         self.contiguous = true;
         self.offset += self.scanned as u64;
         self.searched -= self.scanned;
         self.scanned = 0;
+        Some(())
     }
 
     /// Makes a block of the whole lines, without a copy.
-    fn keep(&mut self, more: usize) {
+    fn keep(&mut self, more: usize) -> Option<()> {
         let rest = self.bytes.len() - self.scanned;
         let size = (self.bytes.capacity() * 2).clamp(FIRST_BLOCK, BLOCK).max(rest + more);
-        let mut next = Vec::with_capacity(if more == 0 { rest } else { size });
+        let mut next = Vec::new();
+        next.try_reserve_exact(if more == 0 { rest } else { size }).ok()?;
         next.extend_from_slice(&self.bytes[self.scanned..]);
         let mut bytes = std::mem::replace(&mut self.bytes, next);
         bytes.truncate(self.scanned);
@@ -194,6 +201,7 @@ impl Reader {
         if let Some(session) = &mut self.session {
             session.push_block(Block::from_parts(bytes, entries, self.contiguous));
         }
+        Some(())
     }
 
     fn scan(&mut self) -> Result<()> {

@@ -10,12 +10,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
 use crate::event::{self, Kind, NewEvent, Payload};
 use crate::filed::Stretch;
 use crate::json::Span;
 
 /// A block is sealed when it holds this many bytes.
 pub const BLOCK: usize = 1 << 20;
+
+/// Most bytes of events that are read at once, unless one alone has more.
+pub const PAGE: u64 = 4 << 20;
 
 /// Where one event stands in its block.
 #[derive(Clone, Copy, Debug)]
@@ -173,10 +177,10 @@ impl Log {
         self.len() == 0
     }
 
-    /// Writes an event at the end and returns its seq.
-    pub fn push(&mut self, event: &NewEvent<'_>) -> u32 {
+    /// Writes an event at the end and returns its seq; `None` where there is no memory for it.
+    pub fn push(&mut self, event: &NewEvent<'_>) -> Option<u32> {
         let seq = self.len();
-        self.seal_if_full(event.data.len());
+        self.make_room(event.room())?;
         let offset = self.tail.bytes.len();
         let data = event::write_line(event, seq, &mut self.tail.bytes);
         let len = self.tail.bytes.len() - 1 - offset;
@@ -185,18 +189,19 @@ impl Log {
         if let Some(entry) = Entry::new(offset, len, data, event.kind, Payload::Unknown) {
             self.tail.entries.push(entry);
         }
-        seq
+        Some(seq)
     }
 
-    /// Takes a line as it is (without its line end) at the end.
-    pub fn push_line(&mut self, line: &[u8], data: Span, kind: Kind) {
-        self.seal_if_full(line.len());
+    /// Takes a line as it is (without its line end) at the end; `None` where there is no memory for it.
+    pub fn push_line(&mut self, line: &[u8], data: Span, kind: Kind) -> Option<()> {
+        self.make_room(line.len() + 1)?;
         let offset = self.tail.bytes.len();
         self.tail.bytes.extend_from_slice(line);
         self.tail.bytes.push(b'\n');
         if let Some(entry) = Entry::new(offset, line.len(), data, kind, Payload::Unknown) {
             self.tail.entries.push(entry);
         }
+        Some(())
     }
 
     /// Takes a whole block that a reader has indexed.
@@ -219,12 +224,14 @@ impl Log {
         }
     }
 
-    fn seal_if_full(&mut self, more: usize) {
+    /// Makes room for `more` bytes in the tail, or in a new one where it is full.
+    fn make_room(&mut self, more: usize) -> Option<()> {
         if !self.tail.entries.is_empty() && self.tail.bytes.len() + more > BLOCK {
             self.seal();
             // After a full block another one is to be expected.
-            self.tail.bytes.reserve_exact(BLOCK);
+            return self.tail.bytes.try_reserve_exact(more.max(BLOCK)).ok();
         }
+        self.tail.bytes.try_reserve(more).ok()
     }
 
     /// Makes the tail shareable; the next event opens a block of its own.
@@ -294,15 +301,29 @@ impl Log {
         }
     }
 
+    /// The lines of `from..to` as [`Log::copy_lines`] gives them.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub fn lines(&self, from: u32, to: u32) -> Result<Vec<u8>> {
+        let mut out = self.room_for(from, to)?;
+        self.copy_lines(from, to, &mut out);
+        Ok(out)
+    }
+
+    /// A text with room for these lines and two bytes more: one growth for all that is to come, not a doubling at a time.
+    pub(crate) fn room_for(&self, from: u32, to: u32) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let room = usize::try_from(self.lines_len(from, to.min(self.len())) + 2);
+        room.ok().and_then(|room| out.try_reserve_exact(room).ok()).ok_or_else(Error::out_of_memory)?;
+        Ok(out)
+    }
+
     /// Appends the lines of `from..to`, each with its line end, exactly as they are stored.
     pub fn copy_lines(&self, from: u32, to: u32, out: &mut Vec<u8>) {
         let to = to.min(self.len());
         // A stretch has no events before its first.
         let mut seq = from.max(self.runs.first().map_or(self.tail_first, |run| run.first));
-        // One growth for all that is still to come, not a doubling at a time.
-        if out.is_empty() && self.runs.iter().all(|run| matches!(run.place, Place::Held(_))) {
-            out.reserve_exact(self.lines_len(seq, to));
-        }
         while seq < to {
             let Some((place, first, count)) = self.place_at(seq) else { break };
             let until = to.min(first + count);
@@ -327,22 +348,44 @@ impl Log {
         Some((place, run.first, run.count))
     }
 
-    /// Bytes of the held lines `from..to`, line ends included; exact where nothing else stands between them.
-    fn lines_len(&self, from: u32, to: u32) -> usize {
+    /// Bytes of the lines `from..to`, line ends included; exact where nothing else stands between them.
+    fn lines_len(&self, from: u32, to: u32) -> u64 {
         let mut seq = from;
         let mut len = 0;
         while seq < to {
             let Some((place, first, count)) = self.place_at(seq) else { break };
             let until = to.min(first + count);
-            if let PlaceRef::Held(block) = place {
-                let entries = &block.entries[(seq - first) as usize..(until - first) as usize];
-                if let (Some(a), Some(z)) = (entries.first(), entries.last()) {
-                    len += (z.offset + z.len - a.offset) as usize + 1;
+            let (start, end) = ((seq - first) as usize, (until - first) as usize);
+            match place {
+                PlaceRef::Held(block) => {
+                    if let (Some(a), Some(z)) = (block.entries.get(start), block.entries.get(end - 1)) {
+                        len += u64::from(z.offset + z.len - a.offset) + 1;
+                    }
                 }
+                PlaceRef::Filed(stretch) => len += stretch.line_bytes(start..end),
             }
             seq = until;
         }
         len
+    }
+
+    /// Where a page of the events `from..to` ends that is read at once: behind one event at least, and before its lines
+    /// have more than [`PAGE`] bytes.
+    pub fn page_end(&self, from: u32, to: u32) -> u32 {
+        let to = to.min(self.len());
+        if from >= to {
+            return to;
+        }
+        let mut end = from + 1;
+        let mut bytes = self.lines_len(from, end);
+        while end < to {
+            bytes += self.lines_len(end, end + 1);
+            if bytes > PAGE {
+                break;
+            }
+            end += 1;
+        }
+        end
     }
 
     /// Bytes of the lines that this log holds, shares or finds in a file, line ends included.
@@ -352,7 +395,7 @@ impl Log {
         };
         let run_bytes = |run: &Run| match &run.place {
             Place::Held(block) => lines(block, run.count),
-            Place::Filed(stretch) => stretch.line_bytes(run.count as usize),
+            Place::Filed(stretch) => stretch.line_bytes(0..run.count as usize),
         };
         self.runs.iter().map(run_bytes).sum::<u64>() + lines(&self.tail, self.tail.entries.len() as u32)
     }

@@ -192,7 +192,7 @@ impl Session {
         }
         event.intent.check(event.kind, seq)?;
         let plan = if event.kind.is_surface() { Some(self.surface.plan(&event.intent, seq)?) } else { None };
-        self.log.push(event);
+        self.log.push(event).ok_or_else(|| Error::out_of_memory().at_seq(seq))?;
         self.fold(event.kind, plan, seq);
         Ok(seq)
     }
@@ -216,7 +216,7 @@ impl Session {
         })?;
         let seq = self.len();
         let plan = self.admit(&envelope, seq)?;
-        self.log.push_line(line, envelope.data, envelope.kind);
+        self.log.push_line(line, envelope.data, envelope.kind).ok_or_else(|| Error::out_of_memory().at_seq(seq))?;
         self.fold(envelope.kind, plan, seq);
         Ok(seq)
     }

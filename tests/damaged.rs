@@ -231,9 +231,9 @@ fn a_reader_survives_wrong_numbers() {
     let mut reader = Reader::new();
     reader.push(&file(&[user(0, "a").as_bytes()])).unwrap();
     assert_eq!(reader.commit(1 << 40, 0), Ok(()), "nothing was reserved");
-    reader.reserve(10)[..3].copy_from_slice(b"{\"t");
+    reader.reserve(10).unwrap()[..3].copy_from_slice(b"{\"t");
     reader.commit(10, 3).unwrap();
-    reader.reserve(0);
+    reader.reserve(0).unwrap();
     reader.commit(5, 1 << 40).unwrap();
     assert_eq!(reader.finish().unwrap().session.len(), 1);
 }

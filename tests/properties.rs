@@ -369,7 +369,7 @@ fn read_with(mut reader: Reader, bytes: &[u8], mut size: impl FnMut() -> usize) 
     while !rest.is_empty() {
         let reserved = size().max(1);
         let filled = reserved.min(rest.len()).min(1 + reserved * 2 / 3);
-        reader.reserve(reserved)[..filled].copy_from_slice(&rest[..filled]);
+        reader.reserve(reserved).unwrap()[..filled].copy_from_slice(&rest[..filled]);
         reader.commit(reserved, filled)?;
         rest = &rest[filled..];
     }

@@ -15,7 +15,7 @@
  */
 
 import { core } from './core.js';
-import { PalimpsestError } from './errors.js';
+import { outOfMemory, PalimpsestError } from './errors.js';
 import { bytes, pending, putUtf8, refresh, release, reserve, words } from './scratch.js';
 
 
@@ -634,6 +634,7 @@ function pieces(text: string): void {
       continue;
     }
     const length = core().scratch_escape(pos, written);
+    if (length < 0) throw outOfMemory();
     if (length !== written) {
       refresh(Math.max(bytes.byteLength, pos + length));
       out = bytes;

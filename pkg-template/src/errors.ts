@@ -65,6 +65,8 @@ export type ErrorCode =
   | 'SESSION_COLLISION'
   /** A flush listener failed: what was appended may not be durable yet. `errors` holds the causes. */
   | 'FLUSH_FAILED'
+  /** The core's memory (at most 4 GiB, for all sessions together) is used up; what was there before is as it was. */
+  | 'OUT_OF_MEMORY'
   /** The storage refused or broke; the log in memory is whole and a later flush tries again. */
   | 'STORAGE_FAILED'
   /** The stored log is not what this writer last saw: somebody else wrote to it. */
@@ -121,6 +123,11 @@ export class PalimpsestError extends Error {
       if (details[key] !== undefined) Object.defineProperty(this, key, { value: details[key], enumerable: true });
     }
   }
+}
+
+/** @internal Memory that the host does not give. */
+export function outOfMemory(): PalimpsestError {
+  return new PalimpsestError('OUT_OF_MEMORY', 'there is no memory left for this; free sessions, or open large logs without their bytes (openFile, openBlob)');
 }
 
 /** Why a fork was refused. */

@@ -12,7 +12,7 @@ import type { SessionEvent } from './events.js';
 export interface EventSource {
   /** Number of events. */
   length(): number;
-  /** Events `from..to`, frozen. */
+  /** The first of the events `from..to`, frozen: at least one, and fewer than all where they are large. */
   read(from: number, to: number): readonly SessionEvent[];
 }
 

@@ -87,7 +87,7 @@ export class SessionReader {
     const reader = this.#live();
     need(Number.isInteger(length) && length >= 0 && length <= PIECE, 'length', length, `a whole number from 0 to ${PIECE}`);
     needFunction('read', read);
-    const at = reader.reserve(length);
+    const at = this.#throwing(() => reader.reserve(length));
     let filled = 0;
     try {
       const count = read(new Uint8Array(core().memory.buffer, at, length));

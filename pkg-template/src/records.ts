@@ -7,7 +7,8 @@
  */
 
 import { encode, walking } from './encode.js';
-import { PalimpsestError } from './errors.js';
+import { core } from './core.js';
+import { outOfMemory, PalimpsestError } from './errors.js';
 import type { SurfaceOp } from './events.js';
 import { KindNumber } from './kinds.js';
 import { pending, release, reserve, setPending, words } from './scratch.js';
@@ -20,11 +21,14 @@ const FULL = 1 << 16;
 
 /** Where a batch goes. */
 export interface Batch {
-  /** Appends the records in the first `used` bytes of the scratch area. */
-  commit(used: number): void;
+  /** Appends the records in the first `used` bytes of the scratch area; whether the core has memory for more. */
+  commit(used: number): boolean;
 }
 
 let owner: Batch | undefined;
+
+/** Set while the core has no memory for more: what waits must find room when it crosses. */
+let full = false;
 
 /** Frozen surface fields, read once from what the caller gave. */
 export interface FrozenIntent {
@@ -41,11 +45,16 @@ interface Named {
  * Writes an event behind the pending ones.
  * @param type the type's name when `kind` is 0, else unused
  * @returns the frozen snapshot of `data`; after a throw the batch is as it was
+ * @throws PalimpsestError `INVALID_JSON_VALUE`, `OUT_OF_MEMORY`
  */
 export function addRecord(batch: Batch, kind: number, type: string, time: number, data: unknown, intent: FrozenIntent | undefined): unknown {
   if (owner !== batch) {
     sendRecords();
     owner = batch;
+  }
+  if (full) {
+    full = !core().scratch_has_room();
+    if (full) throw outOfMemory();
   }
   const start = pending;
   const sources = intent?.sourceEventSeqs;
@@ -89,7 +98,7 @@ export function sendRecords(batch: Batch | undefined = owner): void {
   const length = pending;
   setPending(0);
   try {
-    batch.commit(length);
+    full = !batch.commit(length);
   } finally {
     release();
   }

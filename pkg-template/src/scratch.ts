@@ -8,6 +8,7 @@
  */
 
 import { core } from './core.js';
+import { outOfMemory } from './errors.js';
 
 /** The area's bytes, at least as many as were last reserved. */
 export let bytes = new Uint8Array(0);
@@ -19,9 +20,11 @@ export function reserve(length: number): void {
   if (bytes.byteLength < length) refresh(Math.max(length, bytes.byteLength * 2, 1 << 16));
 }
 
-/** Takes the views anew, after a call into the core that may have moved the area. */
+/** Takes the views anew, after a call into the core that may have moved the area. @throws PalimpsestError `OUT_OF_MEMORY` */
 export function refresh(length: number): void {
-  const at = core().scratch_reserve(length);
+  // The upper half of the memory comes as a negative number.
+  const at = core().scratch_reserve(length) >>> 0;
+  if (at === 0) throw outOfMemory();
   const { buffer } = core().memory;
   bytes = new Uint8Array(buffer, at, length);
   words = new DataView(buffer, at, length);

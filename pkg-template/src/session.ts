@@ -117,10 +117,18 @@ export class Session {
   readonly #batch: Batch = {
     commit: (used) => {
       const core = this.#live();
-      calling(undefined, () => core.appendRecords(used));
+      try {
+        return calling(undefined, () => core.appendRecords(used));
+      } catch (error) {
+        // The core lacks events that were accepted: it had no memory for them.
+        if (core.length() < this.#length) this.#lost = error;
+        throw error;
+      }
     },
   };
   #length: number;
+  /** Why accepted events are missing in the core; nothing can be done with the session then. */
+  #lost: unknown;
   /** Events that have not crossed yet; `#recent[0]` has seq `#recentFrom`. */
   #recent: SessionEvent[] = [];
   #recentFrom: number;
@@ -318,13 +326,14 @@ export class Session {
 
   /**
    * The exact JSONL bytes of the events `from..to` (default all), without the header line.
-   * @throws PalimpsestError `INVALID_SEQ` where these are not seqs of the log in this order
+   * @throws PalimpsestError `INVALID_SEQ` where these are not seqs of the log in this order, `OUT_OF_MEMORY`
    */
   jsonl(from = 0, to = this.#length): Uint8Array {
     if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to < from || to > this.#length) {
       throw this.#refusal('INVALID_SEQ', `jsonl(${seqText(from)}, ${seqText(to)}) is no range of the log, which holds ${this.#length} events; give whole numbers from 0 to ${this.#length}, the smaller one first`);
     }
-    return this.#synced().lines(from, to);
+    const core = this.#synced();
+    return calling(this.id, () => core.lines(from, to));
   }
 
   /** The exact header line with its line end. */
@@ -353,6 +362,7 @@ export class Session {
 
   #live(): CoreSession {
     if (this.#core === undefined) throw this.#refusal('DISPOSED', 'the session was freed; load it again');
+    if (this.#lost !== undefined) throw this.#named(this.#lost, this.#length);
     return this.#core;
   }
 
@@ -382,10 +392,11 @@ export class Session {
     return new PalimpsestError(error.code, message, { session: this.id, seq, path, cause });
   }
 
+  /** The first of the events `from..to`: as many as are read at once. */
   #read(from: number, to: number): readonly SessionEvent[] {
     if (from >= this.#recentFrom) return this.#recent.slice(from - this.#recentFrom, to - this.#recentFrom);
     const core = this.#synced();
-    return parseFrozen<SessionEvent[]>(core.eventsJson(from, to));
+    return parseFrozen<SessionEvent[]>(calling(this.id, () => core.eventsJson(from, to)));
   }
 
   #warm(): Derived {
@@ -432,7 +443,7 @@ export class Session {
     const sink = this.#sink;
     if (sink === undefined || first === this.#length) return;
     this.#delivered = this.#length;
-    sink.bytes(first, this.#length - first, this.#synced().lines(first, this.#length));
+    sink.bytes(first, this.#length - first, this.jsonl(first));
   }
 
   #appendEvents(events: readonly SessionEvent[]): void {
@@ -447,7 +458,12 @@ export class Session {
       this.#headerEvents = core.headerEvents();
       if (this.#length > first) this.#derived = undefined;
     }
-    if (this.#sink !== undefined) for (const event of this.#read(first, this.#length)) this.#notify(event);
+    for (let seq = first; this.#sink !== undefined && seq < this.#length; ) {
+      for (const event of this.#read(seq, this.#length)) {
+        this.#notify(event);
+        seq = event.seq + 1;
+      }
+    }
   }
 
   #fork(boundary: number, header: SessionHeader): Session {

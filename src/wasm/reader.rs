@@ -1,9 +1,10 @@
 //! A reader's handle.
 
-use super::memory::grow;
+use super::memory::{grow, has_room};
 use super::session::CoreSession;
 use super::source::HostSource;
 use super::thrown;
+use crate::error::Error;
 use crate::jsonl::Reader;
 use js_sys::Function;
 use wasm_bindgen::prelude::*;
@@ -37,13 +38,14 @@ impl CoreReader {
     }
 
     /// Room for `len` more bytes; where it is in linear memory.
-    pub fn reserve(&mut self, len: usize) -> *const u8 {
+    pub fn reserve(&mut self, len: usize) -> Result<*const u8, JsValue> {
         if self.read.saturating_add(len) > self.grown {
             let more = (self.read / 2).max(1 << 20);
             grow(more);
             self.grown = self.read + more;
         }
-        self.reader.reserve(len).as_ptr()
+        let room = if has_room() { self.reader.reserve(len) } else { Err(Error::out_of_memory()) };
+        room.map(|room| room.as_ptr()).map_err(thrown)
     }
 
     /// Reads `filled` of the `reserved` bytes.

@@ -1,5 +1,6 @@
 //! The scratch area: linear memory that the façade writes event records into; see [`crate::record`].
 
+use super::memory;
 use crate::error::Result;
 use crate::event::NewEvent;
 use crate::json;
@@ -16,16 +17,26 @@ thread_local! {
     static ESCAPED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes the area at least `len` bytes long, keeping its contents, and returns where it is.
+/// Makes the area at least `len` bytes long, keeping its contents, and returns where it is; null, and nothing has
+/// changed, where there is no memory for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn scratch_reserve(len: usize) -> *const u8 {
     AREA.with_borrow_mut(|area| {
         if area.len() < len {
             let size = len.max(area.len() * 2).max(FIRST);
+            if area.try_reserve_exact(size - area.len()).is_err() {
+                return std::ptr::null();
+            }
             area.resize(size, 0);
         }
         area.as_ptr()
     })
+}
+
+/// Whether there is memory for more records.
+#[unsafe(no_mangle)]
+pub extern "C" fn scratch_has_room() -> bool {
+    memory::has_room()
 }
 
 /// Gives the area back.
@@ -34,8 +45,8 @@ pub extern "C" fn scratch_release() {
     AREA.set(Vec::new());
 }
 
-/// Turns the `len` bytes of UTF-8 at `at` into the inside of a JSON string, in place; the new length.
-/// The area may move.
+/// Turns the `len` bytes of UTF-8 at `at` into the inside of a JSON string, in place; the new length, or `usize::MAX`
+/// where there is no memory for it. The area may move.
 #[unsafe(no_mangle)]
 pub extern "C" fn scratch_escape(at: usize, len: usize) -> usize {
     AREA.with_borrow_mut(|area| {
@@ -52,6 +63,9 @@ pub extern "C" fn scratch_escape(at: usize, len: usize) -> usize {
             let end = at + written;
             if area.len() < end {
                 let size = end.max(area.len() * 2);
+                if area.try_reserve_exact(size - area.len()).is_err() {
+                    return usize::MAX;
+                }
                 area.resize(size, 0);
             }
             area[at..end].copy_from_slice(&escaped[..written]);

@@ -55,12 +55,13 @@ impl CoreSession {
         self.session.len()
     }
 
-    /// Appends the records in the first `used` bytes of the scratch area; only the last may be refused.
+    /// Appends the records in the first `used` bytes of the scratch area; only the last may be refused. Whether there is
+    /// memory for more of them.
     #[wasm_bindgen(js_name = appendRecords)]
-    pub fn append_records(&mut self, used: usize) -> JsResult<()> {
+    pub fn append_records(&mut self, used: usize) -> JsResult<bool> {
         let appended = scratch::append(&mut self.session, used);
         memory::keep_ahead();
-        appended.map_err(thrown)
+        appended.map(|()| memory::has_room()).map_err(thrown)
     }
 
     /// Appends the event lines in the first `used` bytes of the scratch area; stops at the first that
@@ -94,12 +95,19 @@ impl CoreSession {
         self.session.log().kind(seq).map_or(-1, |kind| kind as i32)
     }
 
-    /// Events `from..to` as one JSON array.
+    /// Where a page of the events `from..to` ends that is read at once.
+    #[wasm_bindgen(js_name = pageEnd)]
+    pub fn page_end(&self, from: u32, to: u32) -> u32 {
+        self.session.log().page_end(from, to)
+    }
+
+    /// The first page of the events `from..to` as one JSON array.
     #[wasm_bindgen(js_name = eventsJson)]
-    pub fn events_json(&self, from: u32, to: u32) -> String {
-        let mut out = Vec::new();
+    pub fn events_json(&self, from: u32, to: u32) -> JsResult<String> {
+        let end = self.session.log().page_end(from, to);
+        let mut out = self.session.log().room_for(from, end).map_err(thrown)?;
         out.push(b'[');
-        for seq in from..to.min(self.session.len()) {
+        for seq in from..end {
             if seq > from {
                 out.push(b',');
             }
@@ -109,14 +117,12 @@ impl CoreSession {
             }
         }
         out.push(b']');
-        text(out)
+        Ok(text(out))
     }
 
     /// The lines of events `from..to`, exactly as stored.
-    pub fn lines(&self, from: u32, to: u32) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.session.log().copy_lines(from, to, &mut out);
-        out
+    pub fn lines(&self, from: u32, to: u32) -> JsResult<Vec<u8>> {
+        self.session.log().lines(from, to).map_err(thrown)
     }
 
     /// Bytes of all lines.

@@ -1,4 +1,4 @@
-/** A session through its public face: rules of append, the list of events, time travel, ownership of memory. */
+/** A session through its public face: rules of append, the list of events, time travel. */
 
 import assert from 'node:assert/strict';
 import process from 'node:process';
@@ -279,19 +279,28 @@ describe('derivation', () => {
   it('tells a change in time that does not grow with the surface, whether or not a node yields no message', () => {
     const session = new Session('c');
     session.append('assistant/message', { turn: 1, step: 1, content: [] }, { surfaceOp: 'append' });
-    for (let n = 0; n < 100_000; n++) say(session, 'a');
     let { cursor } = session.changesSince();
-    const start = process.cpuUsage();
-    for (let n = 0; n < 500; n++) {
-      const seq = say(session, 'b');
-      session.append('user/message', { content: text('c'), source: user }, { surfaceOp: { op: 'replace', start: seq, end: seq }, sourceEventSeqs: [seq] });
-      const change = session.changesSince(cursor);
-      ({ cursor } = change);
-      assert.deepEqual([change.at, change.removed, texts(change.inserted)], [100_000 + n, 0, ['c']]);
-    }
-    const { user: microseconds } = process.cpuUsage(start);
-    // Some 10 ms; where every node is looked at, it is more than a second.
-    assert.ok(microseconds < 500_000, `${microseconds} µs`);
+    /** Processor time of 500 changes at the end of a surface of so many nodes: the least of three. */
+    const changes = (nodes: number): number => {
+      for (let n = session.surface.nodes.length; n < nodes; n++) say(session, 'a');
+      ({ cursor } = session.changesSince());
+      return Math.min(...[1, 2, 3].map(() => {
+        const start = process.cpuUsage();
+        for (let n = 0; n < 500; n++) {
+          const seq = say(session, 'b');
+          session.append('user/message', { content: text('c'), source: user }, { surfaceOp: { op: 'replace', start: seq, end: seq }, sourceEventSeqs: [seq] });
+          const { removed, inserted, cursor: next } = session.changesSince(cursor);
+          cursor = next;
+          assert.equal(removed, 0);
+          assert.deepEqual(texts(inserted), ['c']);
+        }
+        return process.cpuUsage(start).user;
+      }));
+    };
+    changes(1000);
+    const [short, long] = [changes(2000), changes(100_000)];
+    // Where every node is looked at, it is fifty times as much.
+    assert.ok(long < 10 * short, `${short} µs became ${long} µs`);
   });
 
   it('is the same on the snapshot and on the text, over random sessions', () => {
@@ -433,66 +442,5 @@ describe('time travel', () => {
     const resumed = again.recordRequestHeader({ config: { model: 'other' } });
     assert.deepEqual(resumed?.data, { header: { config: { model: 'other' } }, reason: 'resume' });
     assert.deepEqual(new Session('new').recordRequestHeader(header)?.data, { header, reason: 'initial' });
-  });
-});
-
-describe('memory', () => {
-  it('says so when a freed session is used', () => {
-    const session = new Session('s');
-    say(session, 'a');
-    session.free();
-    session.free();
-    assert.equal(session.disposed, true);
-    for (const use of [() => say(session, 'b'), () => session.deriveMessages(), () => session.events[0], () => session.surface.nodes, () => session.jsonl(), () => session.at(0).messages()]) {
-      assert.throws(use, { code: 'DISPOSED' });
-    }
-  });
-
-  it('is given back: 200 rounds of create, append, dispose do not grow it', () => {
-    const gc = globalThis.gc as () => void;
-    const round = (): void => {
-      const store = new SessionStore();
-      const session = store.create();
-      for (let n = 0; n < 200; n++) {
-        session.append('assistant/chunk', { turn: 1, step: 1, chunk: { type: 'text-delta', index: 0, text: 'x'.repeat(1000) } });
-        say(session, 'y'.repeat(1000));
-      }
-      session.append('turn/end', { turn: 1, reason: { kind: 'completed' } });
-      const child = store.fork(session);
-      session.deriveMessages();
-      child.deriveMessages();
-      session.free();
-      child.free();
-    };
-    for (let n = 0; n < 50; n++) round();
-    gc();
-    const before = process.memoryUsage();
-    for (let n = 0; n < 200; n++) round();
-    gc();
-    const after = process.memoryUsage();
-    assert.ok(after.arrayBuffers + after.external - before.arrayBuffers - before.external < 8e6, 'wasm memory');
-    assert.ok(after.heapUsed - before.heapUsed < 8e6, 'heap');
-  });
-
-  it('holds 10,000 sessions, and 1,000,000 events in one', () => {
-    const store = new SessionStore();
-    for (let n = 0; n < 10_000; n++) say(store.create(), `session ${n}`);
-    assert.equal(store.list().length, 10_000);
-    assert.deepEqual(texts(store.get('session-7000')?.deriveMessages() ?? []), ['session 6999']);
-    for (const session of store.list()) session.free();
-
-    const session = new Session('large');
-    for (let n = 0; n < 1_000_000; n++) {
-      session.append('assistant/chunk', { turn: 1, step: 1, chunk: { type: 'text-delta', index: 0, text: 'word ' } });
-    }
-    say(session, 'end');
-    assert.equal(session.seq, 1_000_001);
-    let seen = 0;
-    for (const event of session.events) {
-      if (event.seq !== seen++) assert.fail(`event ${event.seq} stands at ${seen - 1}`);
-    }
-    assert.equal(seen, 1_000_001);
-    assert.deepEqual(texts(session.deriveMessages()), ['end']);
-    session.free();
   });
 });

@@ -3,6 +3,7 @@
 import { unlinkSync } from 'node:fs';
 import { open, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { piecesOf } from '../pieces.js';
 import type { Session } from '../session.js';
 import { jsonl } from '../persistence/jsonl.js';
 import { STANDARD } from './bytes.js';
@@ -55,9 +56,6 @@ function* gathered(pieces: Pieces): Pieces {
   yield text;
 }
 
-/** Events that make one piece of a log. */
-const PIECE = 4096;
-
 /** The bytes of a session's log. */
 export function* logOf(session: Session): Generator<Uint8Array> {
   yield session.headerLine();
@@ -65,7 +63,7 @@ export function* logOf(session: Session): Generator<Uint8Array> {
 }
 
 function* eventsOf(session: Session): Generator<Uint8Array> {
-  for (let from = 0; from < session.seq; from += PIECE) yield session.jsonl(from, Math.min(from + PIECE, session.seq));
+  for (const { bytes } of piecesOf(session)) yield bytes;
 }
 
 /**

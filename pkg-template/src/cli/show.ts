@@ -1,6 +1,7 @@
 /** `palimpsest show`: what a session says, at its end or at any point of it. */
 
 import type { Message } from '../events.js';
+import { piecesOf } from '../pieces.js';
 import type { Session } from '../session.js';
 import { openInput } from './input.js';
 import { eventLine, field, list, messageText, text } from './describe.js';
@@ -64,15 +65,9 @@ async function showSurface(session: Session, seq: number, json: true | undefined
   for (const { seq: node } of nodes) await print(eventLine(session.events[node]!, columns()));
 }
 
-/** Events that are read from the log at once. */
-const PAGE = 256;
-
 async function showEvents(session: Session, seq: number, json: true | undefined): Promise<void> {
-  for (let from = 0; from <= seq; from += PAGE) {
-    const to = Math.min(from + PAGE, seq + 1);
-    // As stored: what is nested too deep to be written anew, and numbers beyond 2^53, come out as they are.
-    if (json) await write(session.jsonl(from, to));
-    else for (const event of session.events.slice(from, to)) await print(eventLine(event, columns()));
-  }
+  // As stored: what is nested too deep to be written anew, and numbers beyond 2^53, come out as they are.
+  if (json) for (const { bytes } of piecesOf(session, 0, seq + 1)) await write(bytes);
+  else for (let at = 0; at <= seq; at++) await print(eventLine(session.events[at]!, columns()));
 }
 

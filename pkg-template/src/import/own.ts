@@ -3,6 +3,7 @@
 import type { SessionReader } from '../reader.js';
 import { readHeaderLine } from '../reader.js';
 import { PalimpsestError } from '../errors.js';
+import { piecesOf } from '../pieces.js';
 import type { Context } from './context.js';
 import { decode, isObject, parse, stringOf } from './json.js';
 import { chunksOf, LineSplitter } from './lines.js';
@@ -45,10 +46,7 @@ export async function importOwn(source: ImportSource, context: Context, reader: 
   if (header === undefined) throw new PalimpsestError('INVALID_HEADER', `${source.name}: the log has no header`, { path: source.name });
   if (context.inMemory) return [{ id: session.id, role: 'main', header: session.header, events: session.seq, session }];
   const appender = await context.sink.begin(session.header, { role: 'main' });
-  for (let from = 0; from < session.seq; from += 4096) {
-    const to = Math.min(from + 4096, session.seq);
-    await appender.append(session.jsonl(from, to), to - from);
-  }
+  for (const { bytes, count } of piecesOf(session)) await appender.append(bytes, count);
   const made = await appender.finish();
   const events = session.seq;
   session.free();

@@ -4,6 +4,7 @@ import { PalimpsestError } from '../errors.js';
 import { SESSION_FORMAT_VERSION, type SessionHeader, type SessionId } from '../events.js';
 import { headerToRecord } from '../header.js';
 import { SessionReader } from '../reader.js';
+import { piecesOf } from '../pieces.js';
 import { type Session, forkSession, isTurnEnd } from '../session.js';
 import { named } from '../wording.js';
 import type { ImportedLog } from './adapter.js';
@@ -13,9 +14,6 @@ import { refuseBoundary, refuseOpenTurn, storageError } from './faults.js';
 import { type StoredSession, findStored, readStored } from './stored.js';
 
 type Cwd = string | null | undefined;
-
-// Events that are in memory as lines at the same time.
-const SLICE = 256;
 
 /** Stores a child of a stored session. */
 export async function forkStored(backend: StorageBackend, id: SessionId, cwd: Cwd, boundary: number | undefined, childId = newId()): Promise<SessionHeader> {
@@ -108,7 +106,7 @@ async function store(backend: StorageBackend, session: Session): Promise<void> {
   const { id, header, seq } = session;
   const lines = {
     *[Symbol.iterator]() {
-      for (let from = 0; from < seq; from += SLICE) yield session.jsonl(from, Math.min(from + SLICE, seq));
+      for (const { bytes } of piecesOf(session, 0, seq)) yield bytes;
     },
   };
   try {

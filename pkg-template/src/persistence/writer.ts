@@ -7,6 +7,7 @@
 
 import type { PalimpsestError } from '../errors.js';
 import type { SessionId } from '../events.js';
+import { pieceAt, piecesOf } from '../pieces.js';
 import type { Session } from '../session.js';
 import type { EventBatch, SessionLock, StorageBackend, StoredPosition } from './backend.js';
 import { LineMeter, beginsWith } from './bytes.js';
@@ -38,9 +39,6 @@ export type Origin =
   | { readonly kind: 'adopted' }
   /** The session was read from storage. */
   | { readonly kind: 'loaded'; readonly position: StoredPosition; readonly location: string; readonly lock: SessionLock | undefined };
-
-// A few hundred events at a time: an inherited prefix of any length is never one array.
-const SLICE = 256;
 
 export class SessionWriter {
   readonly id: SessionId;
@@ -124,15 +122,12 @@ export class SessionWriter {
   /** Catches up with a session that may have grown while nobody listened. */
   resume(): void {
     const { seq } = this.session;
-    if (seq > this.#next) this.push(this.#next, seq - this.#next, this.session.jsonl(this.#next, seq));
+    for (const { first, count, bytes } of piecesOf(this.session, this.#next, seq)) this.push(first, count, bytes);
   }
 
   /** The session leaves the store and may be freed: what is still to be read from it is copied. */
   leave(): void {
-    for (let seq = this.#durable; seq < this.#chunksFrom; seq += SLICE) {
-      const end = Math.min(seq + SLICE, this.#chunksFrom);
-      this.#chunks.set(seq, { count: end - seq, bytes: this.session.jsonl(seq, end) });
-    }
+    for (const { first, count, bytes } of piecesOf(this.session, this.#durable, this.#chunksFrom)) this.#chunks.set(first, { count, bytes });
     this.#chunksFrom = Math.min(this.#chunksFrom, this.#durable);
   }
 
@@ -211,9 +206,10 @@ export class SessionWriter {
         yield chunk.bytes;
         seq += chunk.count;
       } else {
-        const end = Math.min(seq + SLICE, this.#chunksFrom);
-        yield this.session.jsonl(seq, end);
-        seq = end;
+        // One at a time: the session may leave between two of them.
+        const { count, bytes } = pieceAt(this.session, seq, this.#chunksFrom);
+        yield bytes;
+        seq += count;
       }
     }
   }

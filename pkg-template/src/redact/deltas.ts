@@ -3,6 +3,7 @@
  * next match no pattern. The pieces of a block are put together, and what is found is traced back to them.
  */
 
+import { piecesOf } from '../pieces.js';
 import type { Session } from '../session.js';
 
 /** A stretch of a text to take out. */
@@ -24,7 +25,6 @@ interface Piece {
 /** Most text of one block that is put together; a longer one is looked at in stretches. */
 const LONGEST = 4 << 20;
 
-const PAGE = 512;
 const decoder = new TextDecoder();
 
 /** What is to be taken out of the deltas of a session, by seq: all of it, for each block in which anything is found. */
@@ -36,8 +36,8 @@ export function secretsInDeltas(session: Session, find: (text: string) => readon
     open.delete(key);
     if (pieces.length > 1) trace(pieces, find(pieces.map(({ text }) => text).join('')), cuts);
   };
-  for (let from = 0; from < session.seq; from += PAGE) {
-    const lines = decoder.decode(session.jsonl(from, Math.min(from + PAGE, session.seq))).split('\n');
+  for (const { first, bytes } of piecesOf(session)) {
+    const lines = decoder.decode(bytes).split('\n');
     for (let index = 0; index < lines.length - 1; index++) {
       const line = lines[index]!;
       // A block ends with its step at the latest; most logs have no deltas at all.
@@ -47,7 +47,7 @@ export function secretsInDeltas(session: Session, find: (text: string) => readon
       const { key, text } = delta;
       const block = open.get(key) ?? { pieces: [], length: 0 };
       open.set(key, block);
-      block.pieces.push({ seq: from + index, text });
+      block.pieces.push({ seq: first + index, text });
       block.length += text.length;
       if (block.length > LONGEST) close(key);
     }

@@ -6,6 +6,7 @@
  * the history. Everything that is no string keeps its text, and every event its seq.
  */
 
+import { piecesOf } from '../pieces.js';
 import { needSession, type Session } from '../session.js';
 import { SessionReader } from '../reader.js';
 import { PalimpsestError } from '../errors.js';
@@ -87,7 +88,6 @@ const SEALED: ReadonlySet<string> = new Set(['signature', 'thoughtSignature', 't
 /** A long run of base64 is a picture or a file: a shape in it is chance. */
 const BLOB = /^(?:data:[\w/+.-]{1,100};base64,)?[A-Za-z0-9+/=_-]{1000,}$/;
 
-const PIECE = 512;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -120,11 +120,11 @@ class Redactor {
   *lines(session: Session): Generator<string> {
     const cuts = secretsInDeltas(session, (text) => this.#find(text, undefined));
     yield this.#line(decoder.decode(session.headerLine()).trimEnd(), undefined);
-    for (let from = 0; from < session.seq; from += PIECE) {
-      const lines = decoder.decode(session.jsonl(from, Math.min(from + PIECE, session.seq))).split('\n');
+    for (const { first, bytes } of piecesOf(session)) {
+      const lines = decoder.decode(bytes).split('\n');
       lines.pop();
       let text = '';
-      for (const [index, line] of lines.entries()) text += this.#line(line, from + index, cuts.get(from + index));
+      for (const [index, line] of lines.entries()) text += this.#line(line, first + index, cuts.get(first + index));
       yield text;
     }
   }

@@ -210,8 +210,10 @@ export class Branch {
   }
 
   #copy(from: CoreSession, length: number): void {
-    for (let first = 0; first < length; first += 256) {
-      const lines = from.lines(first, Math.min(first + 256, length));
+    for (let first = 0; first < length; ) {
+      const end = from.pageEnd(first, length);
+      const lines = from.lines(first, end);
+      first = end;
       for (let at = 0; at < lines.length; ) {
         const cut = lines.length - at <= SEED_PIECE ? lines.length : lines.indexOf(0x0a, at + SEED_PIECE) + 1 || lines.length;
         this.#send(lines.subarray(at, cut));

@@ -10,6 +10,7 @@ import { need, needObject } from '../arguments.js';
 import { PalimpsestError } from '../errors.js';
 import { interruptedTurnClosers } from '../repair.js';
 import { positionOf } from '../position.js';
+import { piecesOf } from '../pieces.js';
 import type { Session } from '../session.js';
 import type { SessionEvent, SessionHeader } from '../events.js';
 import type { Hole } from './branch.js';
@@ -44,7 +45,6 @@ const NOTHING_DONE: readonly string[] = ['UNENDED_LINE', 'TORN_TAIL'];
 /** Actions that a note lists; more are counted. */
 const MOST_ACTIONS = 200;
 
-const PIECE = 4096;
 const encoder = new TextEncoder();
 
 /**
@@ -76,7 +76,7 @@ function repairedLog(session: Session, isFirst: boolean, salvaged: Salvaged, hol
     done,
     *chunks() {
       yield session.headerLine();
-      for (let from = 0; from < session.seq; from += PIECE) yield session.jsonl(from, Math.min(from + PIECE, session.seq));
+      for (const { bytes } of piecesOf(session)) yield bytes;
       for (const event of added) yield encoder.encode(`${JSON.stringify(event)}\n`);
     },
   };

@@ -236,6 +236,9 @@ function fitOfNames(branch: Branch, { type, surfaceOp, sourceEventSeqs }: Envelo
 
 /** Whether one of the branch's own last events names the call. */
 function mentions(branch: Branch, callId: string): boolean {
-  const from = Math.max(branch.seedLength, branch.next - 64);
-  return decoder.decode(branch.core.lines(from, branch.next)).includes(JSON.stringify(callId));
+  const name = JSON.stringify(callId);
+  for (let seq = Math.max(branch.seedLength, branch.next - 64); seq < branch.next; seq++) {
+    if (decoder.decode(branch.core.lines(seq, seq + 1)).includes(name)) return true;
+  }
+  return false;
 }
