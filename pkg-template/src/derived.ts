@@ -7,7 +7,8 @@
  *   ends are found by value then, which is exact because operations are applied in order.
  * - Nodes stand in the order of their ranks: an appended node's rank is its seq, and a node that replaces others takes
  *   the rank of the first of them. Ranks that are no seqs of their nodes are in `ranks`; so a node is found by search.
- * - The arrays may be shared with a fork that has not looked yet; whoever would change them in the middle copies first.
+ * - The arrays may be shared with forks. One of the sharers may add to them at the end; whoever comes later, or would
+ *   change them in the middle, copies first.
  */
 
 import type { Message, SurfaceOp } from './events.js';

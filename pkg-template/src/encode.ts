@@ -366,7 +366,8 @@ function copyArray(value: readonly unknown[]): unknown[] {
 
 function named(value: object): string {
   const made = (value as { constructor?: { name?: unknown } }).constructor;
-  return typeof made?.name === 'string' && made.name !== '' ? `a ${made.name}` : 'an object with another prototype';
+  if (typeof made?.name !== 'string' || made.name === '') return 'an object with another prototype';
+  return `${/^[AEIOU]/i.test(made.name) ? 'an' : 'a'} ${made.name}`;
 }
 
 interface Frame {

@@ -38,7 +38,7 @@ const TURN = 1 << 24;
  * Opens a log over a source. Reads it once, to check and index it, and later what is asked for.
  * @param name what error messages call the source, for example a file's path
  * @throws PalimpsestError as {@link SessionReader.push}, `STORAGE_FAILED` where the source cannot be read; later, when
- *   an event is asked for, `STORAGE_FAILED` also where the bytes have changed; `INVALID_ARGUMENT`
+ *   an event is asked for, `STORAGE_FAILED` also where another event, or none, stands in its place; `INVALID_ARGUMENT`
  */
 export async function openSource(source: LogSource, name: string, options: OpenLogOptions = {}): Promise<LoadedSession> {
   needObject('source', source);
@@ -52,8 +52,18 @@ export async function openSource(source: LogSource, name: string, options: OpenL
   const file = new Guard(source, name);
   const reader = SessionReader.over(file, name);
   let done = 0;
+  // What the caller's own function throws is no fault of the source.
+  let own: unknown;
+  const tell = (): void => {
+    try {
+      onProgress?.(done, size);
+    } catch (error) {
+      own = error;
+      throw error;
+    }
+  };
   const turn = async (): Promise<void> => {
-    onProgress?.(done, size);
+    tell();
     await nextTurn();
     signal?.throwIfAborted();
   };
@@ -80,11 +90,11 @@ export async function openSource(source: LogSource, name: string, options: OpenL
     }
     // Whatever is missing would pass for the end that a crash has torn off.
     if (done !== size) throw new Error(`it gave ${done} bytes in place of ${size}`);
-    onProgress?.(done, size);
+    tell();
     return reader.finish();
   } catch (error) {
     reader.free();
-    throw error instanceof PalimpsestError || signal?.aborted === true ? error : file.failure(error);
+    throw error instanceof PalimpsestError || signal?.aborted === true || error === own ? error : file.failure(error);
   }
 }
 

@@ -4,6 +4,12 @@
  * One crossing into wasm costs as much as writing a small event, so log-only events wait in the scratch area and cross
  * together. The area holds one session's records at a time; another session's append sends them off first.
  * The form of a record is described in `src/record.rs`.
+ *
+ * Invariants:
+ * - Before `pending` stand whole records of the owner, accepted and waiting; what a refused event has left behind it is
+ *   written over by the next.
+ * - A record that waits is log-only, so that no rule can refuse it, and the core has said that there is memory for it.
+ * - Walking a value, and a getter in it, may move the area: `words` is read anew after it.
  */
 
 import { encode, walking } from './encode.js';

@@ -6,7 +6,7 @@
  *
  * Invariants:
  * - `#length` counts every accepted event; the core may lag behind by the records that wait (see records.ts), which
- *   are log-only and cannot be refused. Whatever reads the core calls `#synced()` first.
+ *   are log-only and not refused any more. Whatever reads the core calls `#synced()` first.
  * - Listeners run after the core call has returned, and cannot append to the session that they are told about.
  *
  * One file, though a long one: everything here works on the same private state.
@@ -263,8 +263,9 @@ export class Session {
   }
 
   /**
-   * How the derived history has changed since an earlier call, in time that grows with the change: enough to patch an
-   * array of one's own, `history.splice(at, removed, ...inserted)`.
+   * How the derived history has changed since an earlier call: enough to patch an array of one's own,
+   * `history.splice(at, removed, ...inserted)`. Takes time that grows with the change; after a replace of several nodes also
+   * the time of such a splice.
    * @param cursor the `cursor` of the last change; without one, or with one that is too old, everything
    * @throws PalimpsestError `INVALID_ARGUMENT`
    */

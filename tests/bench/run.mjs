@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -37,6 +37,7 @@ function given() {
   }
   const stranger = values.only?.split(',').find((name) => !CONTESTANTS.includes(name));
   if (stranger !== undefined) throw new Failure(`No contestant ${stranger}: there are ${CONTESTANTS.join(', ')}`, HELP);
+  if (values.json !== undefined && !existsSync(dirname(resolve(values.json)))) throw new Failure(`There is no directory for ${values.json}`, HELP);
   if (!['wall', 'cpu'].includes(values.clock)) throw new Failure(`No clock ${values.clock}: there are wall and cpu`, HELP);
   return values;
 }

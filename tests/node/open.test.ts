@@ -160,6 +160,14 @@ suite('a session whose bytes stay where they are', () => {
     sameAs((await openBlob(await openAsBlob(path), { name: path })).session);
   });
 
+  test('what onProgress throws is thrown, and blames nobody else', async () => {
+    const session = long(2);
+    const bytes = Buffer.concat([session.headerLine(), session.jsonl()]);
+    const read = (offset: number, into: Uint8Array): void => into.set(bytes.subarray(offset, offset + into.length));
+    const mine = new Error('mine');
+    await assert.rejects(openSource({ size: bytes.length, read }, 'told', { onProgress: () => { throw mine; } }), (error) => error === mine);
+  });
+
   test('a source that gives less than its size is not taken for a torn log', async () => {
     const session = long(2);
     const bytes = Buffer.concat([session.headerLine(), session.jsonl()]);

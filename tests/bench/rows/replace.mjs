@@ -14,7 +14,8 @@ export default [
         sizes: [10_000, 100_000],
         per: 1000 / TIMES,
         rounds: options.short ? 5 : 15,
-        warmup: options.short ? 2 : 3,
+        // The first replaces of a process are compiled anew several times.
+        warmup: 5,
         prepare(adapter, nodes) {
           const session = adapter.create();
           for (const item of userMessages(nodes)) adapter.append(session, adapter.payload(item));

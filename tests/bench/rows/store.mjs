@@ -132,7 +132,7 @@ const flushing = (name, work, contestants) => ({
 
 /** @param contestants name => { prepare(directory), open(directory) => { list(): Promise<number>, close() } } */
 const listing = (name, work, contestants) => ({
-  name, work, unit: 'ms', newer: true,
+  name, work, unit: 'ms', newer: true, full: true,
   async run({ short }) {
     const makers = await contestants();
     const directories = [];
