@@ -63,7 +63,8 @@ export class SessionReader {
   /**
    * Reads a chunk.
    * @throws PalimpsestError `CORRUPT_LOG`, `UNSUPPORTED_VERSION`, `INVALID_HEADER`, or the rule that an event breaks,
-   *   with line, byte and seq; every later call fails with the same error. `INVALID_ARGUMENT` changes nothing
+   *   with line, byte and seq; every later call fails with the same error. `INVALID_ARGUMENT` changes nothing;
+   *   `OUT_OF_MEMORY` ends the reader, and `openFile` or `openBlob` may open the log
    */
   push(chunk: Uint8Array): void {
     needBytes('chunk', chunk);
@@ -87,7 +88,14 @@ export class SessionReader {
     const reader = this.#live();
     need(Number.isInteger(length) && length >= 0 && length <= PIECE, 'length', length, `a whole number from 0 to ${PIECE}`);
     needFunction('read', read);
-    const at = this.#throwing(() => reader.reserve(length));
+    let at;
+    try {
+      at = this.#throwing(() => reader.reserve(length));
+    } catch (error) {
+      // What there was no room for is missing: nothing may be read behind it.
+      this.free();
+      throw error;
+    }
     let filled = 0;
     try {
       const count = read(new Uint8Array(core().memory.buffer, at, length));
@@ -122,7 +130,7 @@ export class SessionReader {
   }
 
   #live(): CoreReader {
-    if (this.#core === undefined) throw new PalimpsestError('DISPOSED', 'the reader has finished; make a new one for each source');
+    if (this.#core === undefined) throw new PalimpsestError('DISPOSED', 'the reader has ended; make a new one for each source');
     return this.#core;
   }
 

@@ -50,7 +50,7 @@ const code = refusal(() => {
   for (let n = 0; n < 32; n++) reader.push(piece);
   reader.push(new TextEncoder().encode('0]}\n'));
 });
-const kept = other.events.length === 2;
+const kept = other.events.length === 2 && refusal(() => { reader.push(piece); }) === 'DISPOSED';
 reader.free();
 touch();
 const after = other.events.map(({ data }) => (data as { turn?: number }).turn);
