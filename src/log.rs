@@ -225,7 +225,15 @@ impl Log {
     }
 
     /// Makes room for `more` bytes in the tail, or in a new one where it is full.
+    #[inline]
     fn make_room(&mut self, more: usize) -> Option<()> {
+        let room = self.tail.bytes.capacity().min(BLOCK);
+        if self.tail.bytes.len() + more <= room { Some(()) } else { self.grow(more) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) -> Option<()> {
         if !self.tail.entries.is_empty() && self.tail.bytes.len() + more > BLOCK {
             self.seal();
             // After a full block another one is to be expected.
