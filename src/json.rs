@@ -31,10 +31,16 @@ fn fail<T>(at: usize, expected: &'static str) -> Scan<T> {
     Err(SyntaxError { at, expected })
 }
 
+/// Whether this is JSON white space.
+#[inline]
+const fn is_space(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\r' | b'\n')
+}
+
 /// The first byte at or after `at` that is not JSON white space; `text.len()` at the end.
 #[inline]
 pub fn skip_space(text: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\t' | b'\r' | b'\n') = text.get(at) {
+    while text.get(at).is_some_and(|&b| is_space(b)) {
         at += 1;
     }
     at
@@ -43,7 +49,7 @@ pub fn skip_space(text: &[u8], mut at: usize) -> usize {
 /// Where the text stands without the JSON white space around it.
 pub fn trimmed(text: &[u8]) -> Span {
     let start = skip_space(text, 0);
-    let last = text[start..].iter().rposition(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+    let last = text[start..].iter().rposition(|&b| !is_space(b));
     start..last.map_or(start, |last| start + last + 1)
 }
 
@@ -632,7 +638,8 @@ pub fn integer(value: &[u8]) -> Option<u64> {
             _ => exponent = exponent.checked_mul(10)?.checked_add(i32::from(b - b'0'))?,
         }
     }
-    tens -= sign * exponent;
+    // A sum that does not fit is as far from a whole number as one that does.
+    tens = tens.saturating_sub(sign * exponent);
     while tens > 0 && n % 10 == 0 && n > 0 {
         (n, tens) = (n / 10, tens - 1);
     }
@@ -873,7 +880,7 @@ pub fn normalize(text: &[u8], out: &mut Vec<u8>) {
                 at = end;
                 continue;
             }
-            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ if is_space(b) => {}
             _ => out.push(b),
         }
         at += 1;

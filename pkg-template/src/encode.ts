@@ -18,7 +18,6 @@ import { core } from './core.js';
 import { outOfMemory, PalimpsestError } from './errors.js';
 import { bytes, pending, putUtf8, refresh, release, reserve, words } from './scratch.js';
 
-
 /** Levels that the call stack is trusted with. Cycles are looked for from here on: every cycle gets this deep. */
 const DEEP = 200;
 
@@ -69,23 +68,19 @@ let fromFile = false;
  * reads back as the same value.
  */
 export function encodeRead(value: unknown, at: number, root: string): Encoded {
-  fromFile = true;
-  try {
-    return encode(value, at, root);
-  } finally {
-    fromFile = false;
-  }
+  return encode(value, at, root, false, true);
 }
 
 /**
  * Writes the JSON text of `value` into the scratch area at `at`.
  * @param root what the value is called in an error's path, for example `data`
  * @param chunk whether it is expected to be the payload of a chunk event
+ * @param read whether it comes out of a log; see {@link encodeRead}
  * @returns the snapshot and the end of the text, in an object that the next call uses again
  * @throws PalimpsestError `INVALID_JSON_VALUE` with the path of the first part that JSON would lose or change
  */
-export function encode(value: unknown, at: number, root: string, chunk = false): Encoded {
-  begin(at);
+export function encode(value: unknown, at: number, root: string, chunk = false, read = false): Encoded {
+  begin(at, read);
   try {
     result.value = chunk ? walkChunk(value) : walk(value, 0);
     result.end = pos;
@@ -116,8 +111,9 @@ export function isJsonValue(value: unknown): boolean {
   }
 }
 
-function begin(at: number): void {
+function begin(at: number, read = false): void {
   if (walking) throw new PalimpsestError('REENTRANT_APPEND', 'a getter uses palimpsest while the object that it belongs to is being logged; log plain data');
+  fromFile = read;
   pos = at;
   // The area may have moved since the last walk, or the core's memory grown, which detaches every view.
   if (out !== bytes || out.byteLength === 0) capacity = 0;

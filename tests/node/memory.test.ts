@@ -8,10 +8,8 @@ import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { type Message, Session, SessionStore } from 'palimpsest';
 import { appendLoosely } from '../support/append.js';
+import { say } from '../support/sessions.js';
 
-const user = { kind: 'user' } as const;
-const text = (content: string) => [{ type: 'text', text: content } as const];
-const say = (session: Session, content: string): number => session.append('user/message', { content: text(content), source: user }, { surfaceOp: 'append' }).seq;
 const texts = (messages: readonly Message[]): string[] => messages.map(({ content }) => content.map((block) => ('text' in block ? block.text : block.type)).join('|'));
 
 describe('memory', () => {

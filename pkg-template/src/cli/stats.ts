@@ -59,8 +59,6 @@ export async function stats(path: string, { session: id, json }: StatsOptions): 
   return Exit.ok;
 }
 
-const PAGE = 256;
-
 /** The numbers of a session. */
 export function statsOf(session: Session, format = 'palimpsest'): Stats {
   const types = new Map<string, number>();
@@ -75,33 +73,31 @@ export function statsOf(session: Session, format = 'palimpsest'): Stats {
     tools.set(name, known);
     return known;
   };
-  for (let from = 0; from < session.seq; from += PAGE) {
-    for (const event of session.events.slice(from, from + PAGE)) {
-      const type = event.type as string;
-      const data = event.data as unknown;
-      types.set(type, (types.get(type) ?? 0) + 1);
-      first = Math.min(first, event.time);
-      last = Math.max(last, event.time);
-      if (type === 'assistant/message') {
-        addUsage(tokens, field(data, 'usage'));
-        for (const block of list(field(data, 'content'))) {
-          if (field(block, 'type') !== 'tool-call') continue;
-          const name = text(field(block, 'name'));
-          names.set(text(field(block, 'id')), name);
-          tool(name).calls++;
-        }
-      } else if (type === 'tool/result') {
-        const name = names.get(text(field(data, 'callId')));
-        if (name !== undefined && field(data, 'isError') === true) tool(name).errors++;
-      } else if (type === 'compact/summary') {
-        compactions.shadowedTokens += number(field(data, 'shadowedTokenCount'));
-      } else if (type === 'compact/end') {
-        if (field(data, 'error') === undefined) compactions.done++;
-        else compactions.failed++;
-      } else if (type === 'request/header' || type === 'request/header-delta') {
-        const model = field(field(field(data, 'header'), 'config') ?? field(data, 'config'), 'model');
-        if (typeof model === 'string') models.add(model);
+  for (const event of session.events) {
+    const type = event.type as string;
+    const data = event.data as unknown;
+    types.set(type, (types.get(type) ?? 0) + 1);
+    first = Math.min(first, event.time);
+    last = Math.max(last, event.time);
+    if (type === 'assistant/message') {
+      addUsage(tokens, field(data, 'usage'));
+      for (const block of list(field(data, 'content'))) {
+        if (field(block, 'type') !== 'tool-call') continue;
+        const name = text(field(block, 'name'));
+        names.set(text(field(block, 'id')), name);
+        tool(name).calls++;
       }
+    } else if (type === 'tool/result') {
+      const name = names.get(text(field(data, 'callId')));
+      if (name !== undefined && field(data, 'isError') === true) tool(name).errors++;
+    } else if (type === 'compact/summary') {
+      compactions.shadowedTokens += number(field(data, 'shadowedTokenCount'));
+    } else if (type === 'compact/end') {
+      if (field(data, 'error') === undefined) compactions.done++;
+      else compactions.failed++;
+    } else if (type === 'request/header' || type === 'request/header-delta') {
+      const model = field(field(field(data, 'header'), 'config') ?? field(data, 'config'), 'model');
+      if (typeof model === 'string') models.add(model);
     }
   }
   const input = tokens.input + tokens.cacheRead + tokens.cacheWrite;
@@ -128,6 +124,9 @@ export function statsOf(session: Session, format = 'palimpsest'): Stats {
 function byteLength(session: Session): number {
   return session.headerLine().length + internal(session).core().byteLength();
 }
+
+/** Messages that are looked at together. */
+const PAGE = 256;
 
 /** The surface in numbers; its messages are looked at and not kept. */
 function surfaceOf(session: Session): Stats['surface'] {
